@@ -1,0 +1,1 @@
+"""Plain Python rules of the canary: verdicts, scoring, suspension, schedule, statistics."""

@@ -1,0 +1,1 @@
+"""One file per contract: its prompt and its verdict."""

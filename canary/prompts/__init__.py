@@ -1,0 +1,1 @@
+"""Probe prompts, one data file per language."""

@@ -1,0 +1,27 @@
+#!/usr/bin/env python
+"""Command line of Routewarden: `manage.py help` lists what it can do."""
+import os
+import sys
+
+
+def main() -> None:
+    """Run a management command; a broken environment is one clear sentence, not a traceback."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    try:
+        from django.core.management import execute_from_command_line
+    except ImportError:
+        sys.exit("Routewarden's packages are not installed here: run `make demo` or `make up` once.")
+
+    from django.core.exceptions import ImproperlyConfigured
+    from django.db.utils import OperationalError
+
+    try:
+        execute_from_command_line(sys.argv)
+    except ImproperlyConfigured as error:
+        sys.exit(f"Configuration: {error}")
+    except OperationalError as error:
+        sys.exit(f"Database: {str(error).strip().splitlines()[0]} (see DATABASE_URL; `manage.py migrate` makes the tables)")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Plain Python rules of routing: no Django, no network, no clock."""

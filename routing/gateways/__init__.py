@@ -1,0 +1,1 @@
+"""One file per gateway: each maps one outside system to the types of `base`."""

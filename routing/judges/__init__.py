@@ -1,0 +1,1 @@
+"""Judges of text: plain functions used by probes and by acceptance alike."""
