@@ -1,0 +1,271 @@
+"""What a probe is, and the part of judging that all contracts share: whose fault a failed exchange is.
+
+A probe is one file: a request and a verdict. It sees an `Exchange` and knows nothing of networks or rows.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from canary.domain.verdicts import Contract, Judgement, Reason, Verdict
+from routing.gateways.base import Attribution, Exchange, GatewayError, ModelFacts, TransportFailure
+from routing.judges.findings import Finding, Outcome
+
+TOTAL_LIMIT_S = 90.0
+"""How long a whole answer may take; a run that is not done by then has ended early."""
+
+LOOP_LAG_LIMIT_MS = 500.0
+"""A lag of our own event loop that makes a time to first token untrustworthy (rule C4)."""
+
+ERROR_GRACE_S = 5.0
+"""How long past the limit an error still counts as unreachable rather than as silence (rule C4)."""
+
+# Hidden reasoning of a model that cannot turn it off comes out of the same allowance.
+_REASONING_TOKENS = 2000
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProbeRequest:
+    """One probe's request, without model and pin: those are the gateway adapter's.
+
+    `version` is the probe's; raising it starts the history anew. `prompt_id` names the prompt shown as
+    evidence. `schema` is what a structured answer must fit. `counts_reasoning` says that the first token of
+    any kind ends the wait (models whose reasoning is mandatory).
+    """
+
+    contract: Contract
+    version: int
+    prompt_id: str
+    language: str | None
+    body: Mapping[str, Any]
+    first_text_limit_s: float | None
+    total_limit_s: float
+    max_tokens: int
+    schema: Mapping[str, Any] | None = None
+    counts_reasoning: bool = False
+
+
+class Probe(Protocol):
+    """One contract's probe."""
+
+    @property
+    def contract(self) -> Contract:
+        """The promise it checks."""
+
+    @property
+    def version(self) -> int:
+        """Raised when prompt, sampling or verdict change."""
+
+    def applies(self, supported_parameters: frozenset[str]) -> bool:
+        """Whether an endpoint that advertises these parameters is asked at all."""
+
+    def request(self, facts: ModelFacts, *, language: str, variant: int, limit_s: float) -> ProbeRequest:
+        """The request. `language` and `variant` pick the prompt where there is a choice; `limit_s` is C4's."""
+
+    def judge(
+        self, exchange: Exchange, request: ProbeRequest, *, attribution: Attribution | None = None
+    ) -> Judgement:
+        """What the exchange says of the endpoint. `attribution` is None when nothing was pinned."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sampling:
+    """Part of a probe's version. Not temperature 0: confirmations must be independent (rule C2)."""
+
+    max_tokens: int
+    temperature: float = 0.7
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+def chat_body(facts: ModelFacts, messages: Sequence[Mapping[str, Any]], sampling: Sampling) -> dict[str, Any]:
+    """A streamed chat request with the least reasoning the model allows."""
+    body: dict[str, Any] = {
+        "messages": [dict(message) for message in messages],
+        "stream": True,
+        "max_tokens": allowed_tokens(facts, sampling),
+        "temperature": sampling.temperature,
+        **sampling.extra,
+    }
+    reasoning = _least_reasoning(facts)
+    return {**body, "reasoning": reasoning} if reasoning else body
+
+
+def allowed_tokens(facts: ModelFacts, sampling: Sampling) -> int:
+    """The answer's allowance, with room for reasoning that cannot be turned off."""
+    return sampling.max_tokens + (_REASONING_TOKENS if facts.reasoning_mandatory else 0)
+
+
+_EFFORTS = ("minimal", "low", "medium", "high", "xhigh", "max")
+
+
+def _least_reasoning(facts: ModelFacts) -> dict[str, Any] | None:
+    if facts.reasoning_mandatory:
+        known = [effort for effort in _EFFORTS if effort in facts.reasoning_efforts]
+        return {"effort": known[0] if known else "low"}
+    if "none" in facts.reasoning_efforts:
+        return {"effort": "none"}
+    return {"enabled": False} if facts.reasoning_efforts or facts.default_reasoning else None
+
+
+def passed(**evidence: Any) -> Judgement:
+    """The promise was kept."""
+    return Judgement(verdict=Verdict.PASS, reason=Reason.OK, evidence=evidence)
+
+
+def failed(reason: Reason, **evidence: Any) -> Judgement:
+    """The promise was broken."""
+    return Judgement(verdict=Verdict.FAIL, reason=reason, evidence=evidence)
+
+
+def inconclusive(reason: Reason, **evidence: Any) -> Judgement:
+    """Nothing can be concluded."""
+    return Judgement(verdict=Verdict.INCONCLUSIVE, reason=reason, evidence=evidence)
+
+
+def unreachable(reason: Reason, **evidence: Any) -> Judgement:
+    """The transport failed: nothing can be concluded about quality."""
+    return Judgement(verdict=Verdict.UNREACHABLE, reason=reason, evidence=evidence)
+
+
+def from_finding(finding: Finding) -> Judgement:
+    """A judge's finding as a judgement: the values of `Fault` are those of `Reason`."""
+    match finding.outcome:
+        case Outcome.SOUND:
+            return passed(**finding.evidence)
+        case Outcome.FAULTY:
+            return failed(Reason(str(finding.fault)), **finding.evidence)
+        case Outcome.UNSURE:
+            return inconclusive(Reason(str(finding.fault)), **finding.evidence)
+
+
+def is_our_side(judgement: Judgement) -> bool:
+    """Whether the run says that account, key or gateway are at fault: the round stops (rule C3)."""
+    return judgement.reason is Reason.OUR_SIDE
+
+
+def screen(exchange: Exchange, *, attribution: Attribution | None, request: ProbeRequest) -> Judgement | None:
+    """What all contracts have in common: transport, whose fault, attribution, a stream without an end.
+
+    None when the answer may be judged. Evidence of an error: `status`, `message`, `error_type`, `provider`.
+    """
+    return (
+        screen_error(exchange, request=request)
+        or screen_attribution(exchange, attribution)
+        or _screen_end(exchange)
+    )
+
+
+def screen_error(exchange: Exchange, *, request: ProbeRequest) -> Judgement | None:
+    """The judgement of an exchange that failed or came to an error; None when it has neither."""
+    if exchange.failure in (TransportFailure.CONNECT_FAILED, TransportFailure.NO_STATUS):
+        return unreachable(Reason.CONNECT_FAILED, failure=str(exchange.failure))
+    if exchange.error is not None:
+        return _judge_error(exchange.error, exchange, request.contract)
+    if exchange.status is None:
+        return unreachable(Reason.CONNECT_FAILED, failure=str(exchange.failure or "no_status"))
+    if not 200 <= exchange.status < 300:
+        error = GatewayError(status=exchange.status, message="", provider_name=exchange.served_by)
+        return _judge_error(error, exchange, request.contract)
+    return None
+
+
+def screen_attribution(exchange: Exchange, attribution: Attribution | None) -> Judgement | None:
+    """Rule C2: an answer from another provider, or from nobody knows whom, says nothing of this endpoint.
+
+    Silence names nobody: an exchange in which nothing came is not held to have come from elsewhere.
+    """
+    shown = {"served_by": exchange.served_by, "served_model": exchange.served_model}
+    if attribution is Attribution.OTHER:
+        return inconclusive(Reason.SERVED_BY_OTHER, **shown)
+    if attribution is Attribution.UNKNOWN and _holds_anything(exchange):
+        return inconclusive(Reason.NOT_ATTRIBUTED, **shown)
+    return None
+
+
+def _holds_anything(exchange: Exchange) -> bool:
+    return bool(
+        exchange.text
+        or exchange.reasoning
+        or exchange.refusal
+        or exchange.finish_reason
+        or exchange.first_token_ms is not None
+        or exchange.served_by
+    )
+
+
+def _screen_end(exchange: Exchange) -> Judgement | None:
+    """A stream without a finish reason was cut, whatever it holds."""
+    if exchange.finish_reason is not None:
+        return None
+    return unreachable(
+        Reason.EARLY_END,
+        failure=str(exchange.failure) if exchange.failure else None,
+        characters=len(exchange.text),
+        ended_ms=exchange.ended_ms,
+    )
+
+
+# What an upstream calls its content policy when the gateway gives the error no type.
+_POLICY_TYPES = frozenset(
+    {"content_policy_violation", "refusal", "content_filter", "content_filtered", "moderation", "safety"}
+)
+_POLICY_WORDS = re.compile(
+    r"content[ _-]?(?:management[ _-])?polic|content[ _-]filter|moderation|flagged|safety (?:system|filter|policy|setting)"
+    r"|usage polic|prohibited[ _]content|inappropriate content|datainspectionfailed",
+    re.IGNORECASE,
+)
+_SCHEMA_WORDS = re.compile(
+    r"schema|response_format|structured[ _]output|response format|json mode|grammar", re.IGNORECASE
+)
+_CALLER_STATUSES = frozenset({400, 404, 405, 412, 413, 415, 422})
+_ACCOUNT_STATUSES = frozenset({401, 402, 403, 429})
+
+
+def _judge_error(error: GatewayError, exchange: Exchange, contract: Contract) -> Judgement:
+    """Rule C3, by meaning first, then by status."""
+    shown = _shown(error, exchange)
+    is_ours = error.reached_upstream is False or error.provider_name is None or error.is_own_rate_limit
+    if error.status in _ACCOUNT_STATUSES and is_ours:
+        return inconclusive(Reason.OUR_SIDE, **shown)
+    if _is_about_policy(error):
+        judged = failed if contract is Contract.FILTERING else inconclusive
+        return judged(Reason.POLICY_ERROR, **shown)
+    if error.status == 429:
+        return unreachable(Reason.RATE_LIMITED, **shown)
+    if error.status == 404 and is_ours:
+        return unreachable(Reason.ROUTING_REFUSED, **shown)
+    if exchange.first_text_ms is not None or exchange.text.strip():
+        return unreachable(Reason.EARLY_END, **shown)
+    if error.status in _CALLER_STATUSES and error.status != 404:
+        return _judge_refused_request(error, contract, shown)
+    if error.status is not None and (error.status >= 500 or error.status == 408) and not error.in_stream:
+        return unreachable(Reason.SERVER_ERROR, **shown)
+    return unreachable(Reason.ERROR_BEFORE_TEXT, **shown)
+
+
+def _judge_refused_request(error: GatewayError, contract: Contract, shown: Mapping[str, Any]) -> Judgement:
+    """400, 413, 422 ...: our request, unless the schema is what was not accepted (rule C7)."""
+    if contract is Contract.STRUCTURED_OUTPUT and _SCHEMA_WORDS.search(f"{error.message} {error.raw or ''}"):
+        return inconclusive(Reason.SCHEMA_REFUSED, **shown)
+    return inconclusive(Reason.OUR_REQUEST, **shown)
+
+
+def _is_about_policy(error: GatewayError) -> bool:
+    if error.error_type in _POLICY_TYPES:
+        return True
+    if error.error_type or error.status not in (400, 403, 422, 451, None):
+        return False
+    return bool(_POLICY_WORDS.search(f"{error.message} {error.raw or ''}"[:4000]))
+
+
+def _shown(error: GatewayError, exchange: Exchange) -> dict[str, Any]:
+    shown = {
+        "status": error.status,
+        "message": error.message[:300],
+        "error_type": error.error_type,
+        "provider": error.provider_name,
+        "retry_after": error.retry_after,
+        "ended_ms": exchange.ended_ms,
+    }
+    return {key: value for key, value in shown.items() if value is not None}

@@ -1,0 +1,126 @@
+"""Does this answer refuse? The first sentence decides, quoted speech and *actions* removed (rule C5).
+
+A story is full of people who say "I can't"; a refusal is first person, an inability or unwillingness, and a
+word about the request or a policy, in the narrator's own voice. The phrases are in one file per language.
+"""
+
+import re
+import tomllib
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from routing.judges.findings import Fault, Finding, faulty, sound
+from routing.judges.languages import LANGUAGES
+
+FOLDER = Path(__file__).parent / "refusals"
+
+# How far behind the inability the request may stand, in characters, and how much of an answer is read.
+_REACH = 90
+_HEAD_CHARS = 1200
+_MAX_SENTENCES = 3
+
+_QUOTES_AND_ACTIONS = re.compile(
+    r"\"[^\"\n]{0,600}\"|“[^”\n]{0,600}”|„[^“”\n]{0,600}[“”]|«[^»\n]{0,600}»|»[^«\n]{0,600}«"
+    r"|「[^」\n]{0,600}」|『[^』\n]{0,600}』|\*\*?[^*\n]{1,600}\*\*?|_[^_\n]{1,600}_|(?<!\w)'[^'\n]{2,600}'(?!\w)"
+)
+# A dialogue dash opens speech in Spanish, French, Polish, Russian, Portuguese, Turkish ...
+_DASHED_SPEECH = re.compile(r"^\s*[—–―-]\s.*$", re.MULTILINE)
+_SENTENCE = re.compile(r"[^.!?。！？…\n]+[.!?。！？…\n]*")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Phrases:
+    """The compiled phrases of one language."""
+
+    language: str
+    declines: re.Pattern[str]
+    refuses: re.Pattern[str]
+    inability: re.Pattern[str]
+    assistant: re.Pattern[str]
+    preambles: re.Pattern[str]
+    suppress: re.Pattern[str]
+
+
+def find_refusal(text: str) -> Finding:
+    """Whether an answer is a refusal in any judged language.
+
+    Evidence: `language` of the phrase list that saw it, the `phrase` and the `sentence` it stood in.
+    """
+    for sentence in _sentences_in_own_voice(text):
+        readings = [(phrases, _refusing_phrase(sentence, phrases)) for phrases in _all_phrases()]
+        for phrases, phrase in readings:
+            if phrase is not None:
+                return faulty(
+                    Fault.REFUSAL, language=phrases.language, phrase=phrase, sentence=sentence[:200]
+                )
+        if not any(phrases.preambles.match(sentence) for phrases, _ in readings):
+            break
+    return sound()
+
+
+def _sentences_in_own_voice(text: str) -> Sequence[str]:
+    """The first sentences, normalised, without quoted speech and actions."""
+    plain = normalise(text[:_HEAD_CHARS])
+    plain = _DASHED_SPEECH.sub(" ", _QUOTES_AND_ACTIONS.sub(" ", plain))
+    sentences = (match.group().strip(" \t\n-–—*_#>:,;()[]") for match in _SENTENCE.finditer(plain))
+    return [sentence for sentence in sentences if any(c.isalpha() for c in sentence)][:_MAX_SENTENCES]
+
+
+def normalise(text: str) -> str:
+    """Composed, case-folded, with one kind of apostrophe. (Turkish İ becomes a plain i.)"""
+    folded = unicodedata.normalize("NFC", text).replace("İ", "i").casefold()
+    return folded.replace("’", "'").replace("‘", "'").replace("ʼ", "'").replace("\u00a0", " ")
+
+
+def _refusing_phrase(sentence: str, phrases: Phrases) -> str | None:
+    if phrases.suppress.search(sentence):
+        return None
+    for pattern in (phrases.declines, phrases.refuses):
+        match = pattern.search(sentence)
+        if match:
+            return match.group()
+    if phrases.assistant.search(sentence):
+        match = phrases.inability.search(sentence)
+        return match.group() if match else None
+    return None
+
+
+@cache
+def _all_phrases() -> tuple[Phrases, ...]:
+    return tuple(load_phrases(FOLDER / f"{code}.toml") for code in LANGUAGES)
+
+
+def load_phrases(path: Path) -> Phrases:
+    """Read one language's file. Raises `ValueError` that names the file for a missing or empty list."""
+    table = tomllib.loads(path.read_text(encoding="utf-8"))
+    spaced = bool(table.get("spaces_between_words", True))
+    lists = {}
+    for name in ("declines", "inability", "requests", "assistant", "preambles", "suppress"):
+        phrases = table.get(name)
+        if (
+            not isinstance(phrases, list)
+            or not phrases
+            or not all(isinstance(p, str) and p.strip() for p in phrases)
+        ):
+            raise ValueError(f"{path.name}: {name} must be a list of phrases")
+        lists[name] = _alternation(phrases, spaced)
+    reach = rf".{{0,{_REACH}}}?"
+    return Phrases(
+        language=str(table["language"]),
+        declines=re.compile(lists["declines"]),
+        refuses=re.compile(f"{lists['inability']}{reach}{lists['requests']}", re.DOTALL),
+        inability=re.compile(lists["inability"]),
+        assistant=re.compile(lists["assistant"]),
+        preambles=re.compile(lists["preambles"]),
+        suppress=re.compile(lists["suppress"]),
+    )
+
+
+def _alternation(phrases: Iterable[str], spaced: bool) -> str:
+    escaped = sorted(
+        {re.escape(normalise(phrase)) for phrase in phrases}, key=lambda phrase: (-len(phrase), phrase)
+    )
+    return (r"(?<![^\W\d_])" if spaced else "") + "(?:" + "|".join(escaped) + ")"
