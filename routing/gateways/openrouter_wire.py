@@ -1,6 +1,7 @@
 """From recorded or arriving bytes to an `Exchange`: OpenRouter's chat answers, streamed or whole. No I/O.
 
-The live client and the commands that judge recordings read answers through this one module.
+The live client and the commands that judge recordings read everything through this one module; catalogue
+answers and errors are decoded in two of their own and passed on from here.
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,6 +11,13 @@ from typing import Any
 from routing.gateways.base import Exchange, GatewayError, TimedLine, TransportFailure
 from routing.gateways.hostile_json import Unreadable, as_mapping, decode, load_object
 from routing.gateways.openrouter_answer import Answer
+from routing.gateways.openrouter_catalogue import (
+    read_discovery,
+    read_key,
+    read_model_facts,
+    read_models,
+    read_providers,
+)
 from routing.gateways.openrouter_errors import (
     error_in,
     is_error_status,
@@ -18,6 +26,18 @@ from routing.gateways.openrouter_errors import (
     read_error,
 )
 from routing.gateways.sse import data_of
+
+__all__ = [
+    "StreamReader",
+    "exchange_from_body",
+    "exchange_from_events",
+    "read_discovery",
+    "read_error",
+    "read_key",
+    "read_model_facts",
+    "read_models",
+    "read_providers",
+]
 
 MAX_STREAM_BYTES = 32 * 1024 * 1024
 """Longest stream read, overhead included: 128 k tokens in one-token chunks of the recorded size are 30 MB."""
@@ -57,7 +77,8 @@ class StreamReader:
         if self.has_done or self.is_over_limit:
             return
         self._last_ms = at_ms
-        for part in line.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n"):
+        bare = line.removeprefix("\ufeff").removesuffix("\n").removesuffix("\r")
+        for part in bare.replace("\r\n", "\n").replace("\r", "\n").split("\n"):
             self._feed_part(part, at_ms)
 
     def finish(self, failure: TransportFailure | None = None, ended_ms: float | None = None) -> Exchange:
