@@ -1,0 +1,1 @@
+"""The test suite; `tests/plugin.py` says how its surroundings are made."""

@@ -1,0 +1,1 @@
+"""Benchmarks: measurements against labelled data, run by hand or by `make verdicts` and `make bench`."""

@@ -1,0 +1,1 @@
+"""Real servers and processes for tests, started from wheels when none is given."""
