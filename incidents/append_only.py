@@ -27,7 +27,6 @@ _POSTGRESQL_INSTALL = f"""
     DROP TRIGGER IF EXISTS incidents_decision_append_only ON {TABLE};
     CREATE TRIGGER incidents_decision_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON {TABLE}
         FOR EACH STATEMENT EXECUTE FUNCTION incidents_decision_refuse();
-    ALTER TABLE {TABLE} ENABLE ALWAYS TRIGGER incidents_decision_append_only;
 """
 _POSTGRESQL_REMOVE = f"""
     DROP TRIGGER IF EXISTS incidents_decision_append_only ON {TABLE};

@@ -86,6 +86,7 @@ class Notification(models.Model):
             ),
         ]
         indexes = [models.Index(fields=["due_at"], condition=Q(status="pending"), name="notification_due")]
+        permissions = [("resend", "Can send a notification again")]
 
     def __str__(self) -> str:
         return self.subject

@@ -39,8 +39,8 @@ def tell(
 ) -> Notification | None:
     """Put one thing to tell in the outbox, in the caller's transaction. None when `key` was told already.
 
-    The key names the episode; a reminder while it lasts adds the day's number to it. `body` is one or two
-    sentences; the decision's facts and the link are added when it is sent.
+    The key names the episode; a reminder while it lasts adds the day's number to it. `body` says what
+    happened and what happens next; the decision's facts and the link to it are added when it is sent.
     """
     row, was_new = Notification.objects.get_or_create(
         key=bounded_key(key),
