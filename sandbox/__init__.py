@@ -1,0 +1,1 @@
+"""An OpenRouter-compatible gateway whose upstream providers misbehave on script."""
