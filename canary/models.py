@@ -187,8 +187,8 @@ class Standing(models.Model):
     """An endpoint's streaks and culprits, as `canary.domain.scoring.Standing` has them."""
 
     endpoint = models.OneToOneField(Endpoint, on_delete=models.CASCADE, related_name="standing")
-    failing = models.PositiveIntegerField(default=0)
-    clean = models.PositiveIntegerField(default=0)
+    failing_streak = models.PositiveIntegerField(default=0)
+    clean_streak = models.PositiveIntegerField(default=0)
     last_result_at = models.DateTimeField(null=True, blank=True)
     culprits = models.JSONField(default=list)
     failed_contracts = models.JSONField(default=list, help_text="Contracts failed in each last round of the streak.")
@@ -200,11 +200,11 @@ class Standing(models.Model):
 
     class Meta:
         constraints = [
-            models.CheckConstraint(condition=Q(failing=0) | Q(clean=0), name="standing_one_streak"),
+            models.CheckConstraint(condition=Q(failing_streak=0) | Q(clean_streak=0), name="standing_one_streak"),
         ]
 
     def __str__(self) -> str:
-        return f"{self.endpoint}: {self.failing} failing, {self.clean} clean"
+        return f"{self.endpoint}: {self.failing_streak} failing, {self.clean_streak} clean"
 
 
 class Suspension(models.Model):
@@ -254,7 +254,6 @@ class ModelStanding(models.Model):
     last_scored_at = models.DateTimeField(null=True, blank=True, help_text="Start of the last round that was scored.")
     last_closed_at = models.DateTimeField(null=True, blank=True, help_text="Start of the last round that finished.")
     unscored_rounds = models.PositiveIntegerField(default=0)
-    mode_seen = models.CharField(max_length=10, blank=True, help_text="The mode its streaks were made in.")
     episodes = models.JSONField(default=dict, help_text="Name of each open episode → since when.")
     control_proved_at = models.DateTimeField(null=True, blank=True, help_text="Last conclusive control.")
 

@@ -1,4 +1,5 @@
 """Project configuration: settings, URLs, the ASGI entry point and the Celery application."""
+
 from config.celery import app as celery_app
 
 __all__ = ["celery_app"]

@@ -11,4 +11,6 @@ application = get_asgi_application()
 from django.conf import settings  # noqa: E402  settings are ready only after the application is built
 
 if not settings.HAS_OWN_SECRET_KEY:
-    raise ImproperlyConfigured("SECRET_KEY is not set: the web server needs one of its own (see .env.example).")
+    raise ImproperlyConfigured(
+        "SECRET_KEY is not set: the web server needs one of its own (see .env.example)."
+    )

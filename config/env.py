@@ -4,6 +4,7 @@ Every variable the project reads is declared in `VARIABLES` and nowhere else; a 
 `.env.example`.
 """
 
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -27,6 +28,9 @@ class Environment:
     allowed_hosts: tuple[str, ...] = ("localhost", "127.0.0.1", "[::1]")
     csrf_trusted_origins: tuple[str, ...] = ()
     secure_cookies: bool = False
+    https_redirect: bool = False
+    behind_proxy: bool = False
+    hsts_s: int = 0
     database_url: str = ""
     redis_url: str = ""
     state_dir: Path = BASE_DIR / ".local"
@@ -35,15 +39,19 @@ class Environment:
     tick_s: float = 60.0
     probe_concurrency: int = 40
     round_spread_s: float = 60.0
+    round_lease_s: float = 30.0
     store_evidence_text: bool = True
     evidence_days: int = 14
-    default_budget_usd: Decimal = Decimal("2")
+    default_budget_usd: Decimal = Decimal(2)
     email_url: str = ""
     mail_from: str = "routewarden@localhost"
     mail_to: tuple[str, ...] = ()
     site_url: str = "http://127.0.0.1:8000"
     log_level: str = "INFO"
 
+
+# Zero would mean a loop without a pause, or no probe at all.
+ABOVE_ZERO = frozenset({"TICK_S", "PROBE_CONCURRENCY", "ROUND_LEASE_S"})
 
 VARIABLES = tuple(field.name.upper() for field in fields(Environment))
 
@@ -65,12 +73,8 @@ def _convert(name: str, raw: str, default: object) -> object:
         match default:
             case bool():
                 return _boolean(raw)
-            case int():
-                return int(raw)
-            case float():
-                return float(raw)
-            case Decimal():
-                return Decimal(raw)
+            case int() | float() | Decimal():
+                return _number(name, type(default)(raw))
             case Path():
                 return Path(raw).expanduser().resolve()
             case tuple():
@@ -78,7 +82,7 @@ def _convert(name: str, raw: str, default: object) -> object:
             case _:
                 return raw
     except (ValueError, InvalidOperation) as error:
-        raise ImproperlyConfigured(f"{name} is {raw!r}, which is not {_kind(default)}.") from error
+        raise ImproperlyConfigured(f"{name} is {raw!r}, which is not {_kind(name, default)}.") from error
 
 
 def _boolean(raw: str) -> bool:
@@ -90,6 +94,21 @@ def _boolean(raw: str) -> bool:
     raise ValueError(raw)
 
 
-def _kind(default: object) -> str:
-    names = {bool: "yes or no", int: "a whole number", float: "a number", Decimal: "a number"}
-    return names.get(type(default), "readable")
+def _number(name: str, value: int | float | Decimal) -> int | float | Decimal:
+    """`value`, if it is finite and not below what its variable allows."""
+    if not math.isfinite(value) or value < 0 or (value == 0 and name in ABOVE_ZERO):
+        raise ValueError(name)
+    return value
+
+
+def _kind(name: str, default: object) -> str:
+    match default:
+        case bool():
+            return "yes or no"
+        case int():
+            kind = "a whole number"
+        case float() | Decimal():
+            kind = "a number"
+        case _:
+            return "readable"
+    return f"{kind} above zero" if name in ABOVE_ZERO else f"{kind} of at least zero"

@@ -23,7 +23,6 @@ class Migration(migrations.Migration):
                 ('last_scored_at', models.DateTimeField(blank=True, help_text='Start of the last round that was scored.', null=True)),
                 ('last_closed_at', models.DateTimeField(blank=True, help_text='Start of the last round that finished.', null=True)),
                 ('unscored_rounds', models.PositiveIntegerField(default=0)),
-                ('mode_seen', models.CharField(blank=True, help_text='The mode its streaks were made in.', max_length=10)),
                 ('episodes', models.JSONField(default=dict, help_text='Name of each open episode → since when.')),
                 ('control_proved_at', models.DateTimeField(blank=True, help_text='Last conclusive control.', null=True)),
                 ('model', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='standing', to='routing.routedmodel')),
@@ -98,8 +97,8 @@ class Migration(migrations.Migration):
             name='Standing',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('failing', models.PositiveIntegerField(default=0)),
-                ('clean', models.PositiveIntegerField(default=0)),
+                ('failing_streak', models.PositiveIntegerField(default=0)),
+                ('clean_streak', models.PositiveIntegerField(default=0)),
                 ('last_result_at', models.DateTimeField(blank=True, null=True)),
                 ('culprits', models.JSONField(default=list)),
                 ('failed_contracts', models.JSONField(default=list, help_text='Contracts failed in each last round of the streak.')),
@@ -183,7 +182,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='standing',
-            constraint=models.CheckConstraint(condition=models.Q(('failing', 0), ('clean', 0), _connector='OR'), name='standing_one_streak'),
+            constraint=models.CheckConstraint(condition=models.Q(('failing_streak', 0), ('clean_streak', 0), _connector='OR'), name='standing_one_streak'),
         ),
         migrations.AddIndex(
             model_name='suspension',

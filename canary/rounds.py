@@ -1,0 +1,231 @@
+"""Rounds from claim to close: claimed once, worked under a lease, continued after a death, closed once.
+
+The row is the truth: `tick` claims due rounds and finds those whose worker died; `work` carries one out. A task
+message that is lost, doubled or late changes nothing.
+"""
+
+import logging
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from uuid import UUID, uuid4
+
+from asgiref.sync import async_to_sync
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.db.models import F, Q
+
+from canary import enforcement, model_state, planning, telling
+from canary.domain import schedule
+from canary.domain.capacity import ModelState
+from canary.domain.pooling import pool
+from canary.domain.schedule import BudgetStage
+from canary.domain.verdicts import Contract
+from canary.enforcement import ClosedRound
+from canary.models import ModelStanding, ProbeRun, Round, RoundStatus, RunState, Suspension
+from canary.planning import EVERYTHING, Selection
+from canary.round_runner import LeaseLost, RoundRunner, SkipRound
+from canary.run_records import OurSide, facts_of
+from incidents.domain.actions import Action
+from routing.clock import database_now
+from routing.domain.modes import Mode
+from routing.judges.languages import LANGUAGES
+from routing.models import RoutedModel
+
+logger = logging.getLogger(__name__)
+
+QUEUE = "queue"
+# A round that was sent to the workers is sent again when none has taken it for so long.
+QUEUE_WAIT = timedelta(seconds=120)
+# A round that killed so many workers is closed with what it has.
+TAKEOVERS = 4
+
+
+class RoundRunning(ValueError):
+    """A round of the model is running already."""
+
+
+def tick() -> list[UUID]:
+    """Let time pass for every model and say which rounds a worker must take now."""
+    now = database_now()
+    for model_pk in _models_with_something_due(now):
+        enforcement.advance_model(model_pk)
+    for model in RoutedModel.objects.exclude(mode=Mode.OFF.value).select_related("gateway"):
+        claim_due(model, now=now)
+    return _hand_out(now)
+
+
+def _models_with_something_due(now: datetime) -> list[int]:
+    """Models with a suspension at its end, an open episode, or too long a silence."""
+    ending = set(
+        Suspension.objects.filter(ended_at__isnull=True, ends_at__lte=now).values_list("endpoint__model_id", flat=True)
+    )
+    for anchors in ModelStanding.objects.exclude(model__mode=Mode.OFF.value).select_related("model"):
+        silence = timedelta(seconds=3 * anchors.model.interval_s)
+        is_silent = anchors.last_closed_at is not None and now - anchors.last_closed_at > silence
+        if anchors.episodes or is_silent:
+            ending.add(anchors.model_id)
+    return sorted(ending)
+
+
+def claim_due(model: RoutedModel, *, now: datetime) -> Round | None:
+    """Claim the model's present slot when a round is due; None when not, or when somebody else has it."""
+    slot = schedule.slot_at(now, model.slug, model.interval_s)
+    last = model.rounds.filter(is_manual=False).order_by("-started_at").values_list("slot", "started_at").first()
+    if last and last[0] is not None and last[0] >= slot:
+        return None
+    policy = model_state.policy_of(model)
+    stretch = _stretch(model, now)
+    if not schedule.is_due(now, last_started_at=last[1] if last else None, policy=policy, stretch=stretch):
+        return None
+    return _create(model, now=now, slot=slot)
+
+
+def _stretch(model: RoutedModel, now: datetime) -> float:
+    spend = planning.spend_of(model, now=now)
+    if schedule.budget_stage(spend) is not BudgetStage.SPREAD:
+        return 1.0
+    return schedule.stretch(spend, now=now, interval_s=model.interval_s)
+
+
+def _create(model: RoutedModel, *, now: datetime, slot: int | None) -> Round | None:
+    """The row is the claim: of several beats exactly one makes it."""
+    try:
+        with transaction.atomic():
+            return Round.objects.create(model=model, slot=slot, is_manual=slot is None, started_at=now)
+    except IntegrityError:
+        return None
+
+
+def request_round(model_pk: int, *, actor: str) -> Round:
+    """Ask for a round by hand: the next tick hands it to a worker; it scores nobody (C12). Raises `RoundRunning`."""
+    model = RoutedModel.objects.get(pk=model_pk)
+    round_ = _create(model, now=database_now(), slot=None)
+    if round_ is None:
+        raise RoundRunning(f"A round of {model.slug} is running; ask again when it has closed.")
+    logger.info("round %s of %s was asked for by %s", round_.pk, model.slug, actor)
+    return round_
+
+
+def _hand_out(now: datetime) -> list[UUID]:
+    """Running rounds nobody holds, marked as sent to the workers: each is handed out once a while."""
+    free = Round.objects.filter(_is_free(now), status=RoundStatus.RUNNING)
+    return [
+        pk
+        for pk in free.values_list("pk", flat=True)
+        if Round.objects.filter(_is_free(now), pk=pk, status=RoundStatus.RUNNING).update(
+            leased_until=now + QUEUE_WAIT, lease_owner=QUEUE
+        )
+    ]
+
+
+def _is_free(now: datetime) -> Q:
+    return Q(leased_until__isnull=True) | Q(leased_until__lt=now)
+
+
+def work(round_pk: UUID, *, selection: Selection = EVERYTHING) -> Round | None:
+    """Carry a round out and close it. None when another worker holds it or it has closed."""
+    owner = _take(round_pk)
+    if owner is None:
+        return None
+    round_ = Round.objects.select_related("model__gateway").get(pk=round_pk)
+    if round_.takeovers > TAKEOVERS:
+        close(round_, note="Closed with what it had: its workers died too often.")
+        return round_
+    _mark_lost(round_)
+    runner = RoundRunner(round_, owner=owner, plan=lambda: _plan(round_, selection), confirms=selection.repeat == 1)
+    try:
+        async_to_sync(runner.run)()
+    except OurSide as error:
+        _stop(round_, str(error))
+    except SkipRound as error:
+        _skip(round_, str(error))
+    except LeaseLost as error:
+        logger.warning("%s", error)
+        return None
+    else:
+        close(round_)
+    round_.refresh_from_db()
+    return round_
+
+
+def _take(round_pk: UUID) -> str | None:
+    """Take the lease of a running round that is queued or free. Returns the owner's mark."""
+    now = database_now()
+    owner = uuid4().hex
+    taken = Round.objects.filter(
+        _is_free(now) | Q(lease_owner=QUEUE), pk=round_pk, status=RoundStatus.RUNNING
+    ).update(
+        leased_until=now + timedelta(seconds=settings.ROUND_LEASE_S), lease_owner=owner, takeovers=F("takeovers") + 1
+    )
+    return owner if taken else None
+
+
+def _mark_lost(round_: Round) -> None:
+    """Runs a dead worker had sent may have been paid for: they are never sent again and count as missing."""
+    lost = ProbeRun.objects.filter(round=round_, state=RunState.SENT).update(state=RunState.LOST)
+    if lost:
+        logger.warning("round %s goes on after a death; %d runs have no result", round_.pk, lost)
+
+
+def _plan(round_: Round, selection: Selection) -> None:
+    """Plan the round's runs; a budget that is used up is told and leaves nothing to run (C21)."""
+    slot = round_.slot if round_.slot is not None else int(round_.started_at.timestamp())
+    rotation = selection.language or schedule.rotation_language(tuple(LANGUAGES), slot, round_.model.interval_s)
+    usual = int(slot // round_.model.interval_s) // len(LANGUAGES)
+    stage = planning.plan(round_, rotation=rotation, usual_variant=usual, selection=selection)
+    if stage in (BudgetStage.ESSENTIAL, BudgetStage.EXHAUSTED):
+        _tell_budget(round_, stage)
+    round_.refresh_from_db()
+
+
+@transaction.atomic
+def _tell_budget(round_: Round, stage: BudgetStage) -> None:
+    step = enforcement.begin(round_.model_id)
+    what = "Only culprits and suspended endpoints are probed." if stage is BudgetStage.ESSENTIAL else "Nothing is probed."
+    day = round_.started_at.date().isoformat()
+    telling.once_a_key(
+        step, Action.BUDGET, "C21", f"The budget of {round_.model.budget_usd} USD for {day} is used up. {what}",
+        key=f"{round_.model.slug}:budget:{day}:{stage}",
+    )  # fmt: skip
+
+
+@transaction.atomic
+def _stop(round_: Round, sentence: str) -> None:
+    """Close a round as our side (C3): nobody is scored, what was recorded stays, told once an episode."""
+    ProbeRun.objects.filter(round=round_, state__in=[RunState.DUE, RunState.SENT]).update(state=RunState.DROPPED)
+    outcome = close(round_, is_our_side=True, note=sentence)
+    if outcome is None:
+        return
+    step = enforcement.begin(round_.model_id)
+    telling.our_side(step, round_, sentence)
+
+
+@transaction.atomic
+def _skip(round_: Round, sentence: str) -> None:
+    """Close a round that could not begin: no list of endpoints to trust (C1)."""
+    enforcement.begin(round_.model_id)
+    Round.objects.filter(pk=round_.pk, status=RoundStatus.RUNNING).update(
+        status=RoundStatus.SKIPPED, closed_at=database_now(), leased_until=None, note=sentence[:500]
+    )
+
+
+def close(round_: Round, *, is_our_side: bool = False, note: str = "") -> ModelState | None:
+    """Pool the round's runs and let enforcement decide. None when it had closed already."""
+    runs: dict[int, list[ProbeRun]] = {}
+    for run in ProbeRun.objects.filter(round=round_).exclude(state=RunState.DROPPED).order_by("pk"):
+        runs.setdefault(run.endpoint_id, []).append(run)
+    outcome = enforcement.close_round(
+        ClosedRound(
+            round_id=round_.pk,
+            pooled={pk: pool([facts_of(run) for run in mine]) for pk, mine in runs.items()},
+            languages={pk: asked_language(mine) for pk, mine in runs.items()},
+            is_our_side=is_our_side,
+            note=note,
+        )
+    )
+    return outcome.state if outcome else None
+
+
+def asked_language(runs: Iterable[ProbeRun]) -> str:
+    """The language an endpoint was asked in a round; empty when its language was not asked."""
+    return next((run.language for run in runs if run.contract == Contract.LANGUAGE), "")

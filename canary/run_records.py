@@ -1,0 +1,171 @@
+"""Probe runs as rows: due, sent, done; judged and written down the moment the answer is complete."""
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from django.conf import settings
+
+from canary.domain.pooling import RunFacts
+from canary.domain.verdicts import Contract, Judgement, Reason, Verdict
+from canary.models import ProbeRun, Round, RunState
+from canary.planning import ESTIMATED_PROMPT_TOKENS, estimated_usd
+from canary.probes.base import Probe, ProbeRequest, is_our_side
+from canary.probes.language import judge_prose
+from routing.clock import database_now
+from routing.domain.modes import CapabilitySource
+from routing.gateways.base import Attribution, Exchange
+from routing.judges.beginnings import judge_beginning
+from routing.judges.findings import Outcome
+from routing.models import Capability, RoutedModel
+
+# Rule C3: from one named provider these are its own; from two different ones in a round they are ours.
+ACCOUNT_STATUSES = frozenset({401, 402, 403, 429})
+PROVIDERS_TO_BLAME_OURSELVES = 2
+# Text that may not be stored is not needed to pool beginnings: the flag beside it is.
+PROSE = frozenset({Contract.LATENCY, Contract.FILTERING, Contract.LANGUAGE})
+TEXT_LIMIT = 20_000
+WARM_UP_TEXT = "The lamp by the window was still burning when she came down the stairs and opened the heavy door. " * 2
+
+
+class OurSide(Exception):
+    """Account, key or gateway are at fault (rule C3); the sentence says how."""
+
+
+@dataclass(kw_only=True)
+class Blame:
+    """Whose fault a round's failures are: `sentence` is set once they are ours."""
+
+    sentence: str = ""
+    _providers: set[str] = field(default_factory=set)
+
+    def note(self, run: ProbeRun, judged: Judgement, exchange: Exchange) -> None:
+        """Take one run into account."""
+        if is_our_side(judged):
+            self.sentence = self.sentence or f"The gateway refused our request: {judged.evidence.get('message', '')}"[:400]
+            return
+        status = exchange.error.status if exchange.error else exchange.status
+        if status in ACCOUNT_STATUSES and judged.reason is not Reason.POLICY_ERROR:
+            self._providers.add(run.endpoint.provider.slug)
+        if len(self._providers) >= PROVIDERS_TO_BLAME_OURSELVES and not self.sentence:
+            names = ", ".join(sorted(self._providers))
+            self.sentence = f"Different providers ({names}) refused the account or its rate in one round."
+
+
+def warm_up() -> None:
+    """Load the detectors before requests are timed, so that loading does not look like a slow provider."""
+    judge_prose(WARM_UP_TEXT, "en")
+
+
+def due_by_endpoint(round_: Round) -> list[list[ProbeRun]]:
+    """The round's due runs, one list an endpoint."""
+    grouped: dict[int, list[ProbeRun]] = {}
+    due = ProbeRun.objects.filter(round=round_, state=RunState.DUE).select_related("endpoint__provider")
+    for run in due.order_by("endpoint__tag", "pk"):
+        grouped.setdefault(run.endpoint_id, []).append(run)
+    return list(grouped.values())
+
+
+def serving_tags(model: RoutedModel) -> list[str]:
+    """Tags of the model that serve now."""
+    return list(model.endpoints.filter(is_serving=True).values_list("tag", flat=True))
+
+
+def facts_of_endpoint(round_: Round, endpoint_pk: int) -> list[RunFacts]:
+    """The endpoint's runs of the round in the words of the domain."""
+    return [facts_of(run) for run in ProbeRun.objects.filter(round=round_, endpoint_id=endpoint_pk)]
+
+
+def facts_of(run: ProbeRun) -> RunFacts:
+    """A stored run in the words of the domain; without a result its verdict is missing."""
+    is_done = run.state == RunState.DONE
+    return RunFacts(
+        contract=Contract(run.contract),
+        ordinal=run.ordinal,
+        verdict=Verdict(run.verdict) if is_done else None,
+        reason=Reason(run.reason) if is_done else None,
+        begins_corrupt=run.evidence.get("begins_corrupt"),
+    )
+
+
+def add_confirmations(round_: Round, endpoint_pk: int, count: int) -> list[ProbeRun]:
+    """Write down the confirmations of the endpoint's language run; those that exist already stay as they are."""
+    first = ProbeRun.objects.get(round=round_, endpoint_id=endpoint_pk, contract=Contract.LANGUAGE, ordinal=0)
+    ProbeRun.objects.bulk_create(
+        [
+            ProbeRun(
+                round=round_, endpoint_id=endpoint_pk, contract=first.contract, ordinal=ordinal,
+                probe_version=first.probe_version, language=first.language, variant=first.variant,
+            )
+            for ordinal in range(1, count + 1)
+        ],
+        ignore_conflicts=True,
+    )  # fmt: skip
+    more = ProbeRun.objects.filter(round=round_, endpoint_id=endpoint_pk, contract=first.contract, ordinal__gte=1)
+    return list(more.filter(state=RunState.DUE).select_related("endpoint__provider"))
+
+
+def mark_sent(run: ProbeRun) -> bool:
+    """Write down that a run is about to be sent; False when it was sent before or dropped."""
+    due = ProbeRun.objects.filter(pk=run.pk, state=RunState.DUE)
+    return bool(due.update(state=RunState.SENT, sent_at=database_now()))
+
+
+def judge_and_store(
+    run: ProbeRun, probe: Probe, request: ProbeRequest, exchange: Exchange, attribution: Attribution
+) -> Judgement:
+    """Judge an exchange and write everything down in one conditional UPDATE."""
+    judged = probe.judge(exchange, request, attribution=attribution)
+    ProbeRun.objects.filter(pk=run.pk, state=RunState.SENT).update(
+        state=RunState.DONE,
+        done_at=database_now(),
+        prompt_id=request.prompt_id,
+        verdict=judged.verdict.value,
+        reason=judged.reason.value,
+        evidence=_evidence(run, judged, exchange),
+        text=exchange.text[:TEXT_LIMIT].replace("\x00", "\N{REPLACEMENT CHARACTER}") if settings.STORE_EVIDENCE_TEXT else "",
+        cost_usd=_cost(run, exchange),
+        **_measurements(exchange),
+    )
+    return judged
+
+
+def _evidence(run: ProbeRun, judged: Judgement, exchange: Exchange) -> dict[str, Any]:
+    evidence = dict(judged.evidence)
+    is_answer = judged.verdict in (Verdict.PASS, Verdict.FAIL) or judged.reason in (Reason.TOO_SHORT, Reason.AMBIGUOUS)
+    if run.contract in PROSE and is_answer and exchange.text.strip() and exchange.error is None:
+        finding = judge_beginning(exchange.text)
+        evidence["begins_corrupt"] = finding.outcome is Outcome.FAULTY
+        if evidence["begins_corrupt"]:
+            evidence["beginning"] = dict(finding.evidence)
+    return evidence
+
+
+def _measurements(exchange: Exchange) -> dict[str, Any]:
+    return {
+        "http_status": exchange.status,
+        "served_by": (exchange.served_by or "")[:200],
+        "generation_id": (exchange.generation_id or "")[:200],
+        "ttft_ms": exchange.first_text_ms,
+        "first_token_ms": exchange.first_token_ms,
+        "total_ms": exchange.ended_ms,
+        "prompt_tokens": exchange.usage.prompt_tokens,
+        "completion_tokens": exchange.usage.completion_tokens,
+    }
+
+
+def _cost(run: ProbeRun, exchange: Exchange) -> Decimal | None:
+    """The reported cost; by the catalogue's price when an answer came without one; None when nothing did."""
+    if exchange.usage.cost_usd is not None:
+        return exchange.usage.cost_usd
+    if exchange.first_token_ms is None:
+        return None
+    capability = Capability.objects.filter(
+        endpoint_id=run.endpoint_id, source=CapabilitySource.ADVERTISED.value, valid_until__isnull=True
+    ).first()
+    if capability is None:
+        return None
+    prompt = exchange.usage.prompt_tokens or ESTIMATED_PROMPT_TOKENS
+    completion = exchange.usage.completion_tokens or max(1, len(exchange.text + exchange.reasoning) // 4)
+    return estimated_usd(capability, prompt, completion)
+
