@@ -46,7 +46,7 @@ def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -
             with _triggers_lifted():
                 flush(sql_list)
 
-        connection.ops.execute_sql_flush = flush_without_triggers  # type: ignore[assignment,method-assign]
+        connection.ops.execute_sql_flush = flush_without_triggers  # type: ignore[method-assign]
 
 
 @contextmanager
@@ -60,11 +60,6 @@ def _triggers_lifted() -> Iterator[None]:
         yield
         for _, restore in triggers:
             cursor.execute(restore)
-
-
-@pytest.fixture(autouse=True)
-def _rows_made_at_migrate_stay(django_db_serialized_rollback: None) -> None:
-    """Transactional tests find the switch, the roles and whatever else `migrate` made."""
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-DATABASE_FIXTURES = frozenset({"db", "transactional_db", "live_server", "live_stack", "_django_db_helper"})
+TRANSACTIONAL_FIXTURES = frozenset({"transactional_db", "live_server"})
+DATABASE_FIXTURES = TRANSACTIONAL_FIXTURES | {"db", "live_stack"}
 LEFT_OUT = pytest.StashKey[int]()
 
 
@@ -77,27 +78,40 @@ def _provide_postgres() -> None:
     atexit.register(postgres.start(folder).stop)
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Transactional tests find what `migrate` made (the switch, the roles), although the one before emptied it all."""
+    marker = item.get_closest_marker("django_db")
+    wanted = dict(marker.kwargs) if marker else {}
+    if wanted.get("transaction") or TRANSACTIONAL_FIXTURES.intersection(getattr(item, "fixturenames", ())):
+        wanted.update(transaction=True, serialized_rollback=True)
+        item.add_marker(pytest.mark.django_db(**wanted), append=False)
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Keep the tests that belong to this run's database."""
     on_postgres = config.getoption("postgres")
-    kept = [item for item in items if (_uses_database(item) if on_postgres else not _needs_postgres(item))]
-    left_out = [item for item in items if item not in set(kept)]
+    belongs = _belongs_on_postgres if on_postgres else _belongs_on_sqlite
+    kept = [item for item in items if belongs(item)]
+    left_out = [item for item in items if not belongs(item)]
     config.stash[LEFT_OUT] = 0 if on_postgres else len(left_out)
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = kept
 
 
-def _needs_postgres(item: pytest.Item) -> bool:
-    return item.get_closest_marker("postgres") is not None
+def _belongs_on_sqlite(item: pytest.Item) -> bool:
+    return item.get_closest_marker("postgres") is None
 
 
-def _uses_database(item: pytest.Item) -> bool:
-    if item.get_closest_marker("browser"):
+def _belongs_on_postgres(item: pytest.Item) -> bool:
+    """Tests that touch the database; those without one and those in a browser have had their turn."""
+    marks = {mark.name for mark in item.iter_markers()}
+    if marks & {"browser", "sqlite"}:
         return False
-    fixtures = DATABASE_FIXTURES.intersection(getattr(item, "fixturenames", ()))
-    return bool(fixtures) or _needs_postgres(item) or item.get_closest_marker("django_db") is not None
+    return bool(
+        marks & {"postgres", "django_db"} or DATABASE_FIXTURES.intersection(getattr(item, "fixturenames", ()))
+    )
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

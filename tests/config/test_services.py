@@ -3,6 +3,7 @@
 import pytest
 import redis
 from django.contrib.auth.models import Group
+from django.contrib.contenttypes.models import ContentType
 from django.db import connection
 
 
@@ -27,5 +28,6 @@ def test_a_test_marked_postgres_runs_on_postgres() -> None:
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("turn", [1, 2])
 def test_transactional_tests_start_from_what_migrate_made(turn: int) -> None:
+    assert ContentType.objects.exists()
     Group.objects.create(name="left behind")
     assert Group.objects.filter(name="left behind").count() == 1
