@@ -189,6 +189,7 @@ class Exclusion(models.Model):
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
     lift_reason = models.CharField(max_length=500, blank=True)
+    expiry_told_at = models.DateTimeField(null=True, blank=True, help_text="When its coming end was told.")
 
     class Meta:
         constraints = [
@@ -206,6 +207,26 @@ class Exclusion(models.Model):
 
     def __str__(self) -> str:
         return f"{self.entry} ({self.tier})"
+
+
+class GivingWay(models.Model):
+    """An episode in which an exclusion is left out of a model's requests, because nothing else could serve (R2)."""
+
+    model = models.ForeignKey(RoutedModel, on_delete=models.CASCADE, related_name="giving_way")
+    exclusion = models.ForeignKey(Exclusion, on_delete=models.CASCADE, related_name="giving_way")
+    since = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["model", "exclusion"], condition=Q(ended_at__isnull=True), name="giving_way_once"
+            ),
+        ]
+        verbose_name_plural = "giving way"
+
+    def __str__(self) -> str:
+        return f"{self.exclusion} for {self.model}"
 
 
 class EnforcementSwitch(models.Model):
