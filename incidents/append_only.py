@@ -15,7 +15,7 @@ _SQLITE = {
     "incidents_decision_no_update": f"BEFORE UPDATE ON {TABLE}",
     "incidents_decision_no_delete": f"BEFORE DELETE ON {TABLE}",
     "incidents_decision_no_replace": (
-        f"BEFORE INSERT ON {TABLE} WHEN EXISTS (SELECT 1 FROM {TABLE} WHERE id = NEW.id)"
+        f"BEFORE INSERT ON {TABLE} WHEN EXISTS (SELECT 1 FROM {TABLE} WHERE id = NEW.id)"  # noqa: S608  a constant
     ),
 }
 _POSTGRESQL_INSTALL = f"""

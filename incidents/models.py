@@ -26,7 +26,9 @@ class Decision(models.Model):
     Models, endpoints and rounds are named by their text so that the log outlives every other row.
     """
 
-    at = models.DateTimeField(db_index=True, help_text="When it holds from (rule time, not the clock of the writer).")
+    at = models.DateTimeField(
+        db_index=True, help_text="When it holds from (rule time, not the clock of the writer)."
+    )
     recorded_at = models.DateTimeField(auto_now_add=True)
     action = models.CharField(max_length=20, choices=ActionChoices.choices)
     rule = models.CharField(max_length=8)
@@ -66,7 +68,9 @@ class Notification(models.Model):
     """One thing to tell the admins, written in the transaction of its decision (an outbox row)."""
 
     key = models.CharField(max_length=300, unique=True, help_text="Deduplication key: one row an episode.")
-    decision = models.ForeignKey(Decision, null=True, blank=True, on_delete=models.SET_NULL, related_name="notifications")
+    decision = models.ForeignKey(
+        Decision, null=True, blank=True, on_delete=models.SET_NULL, related_name="notifications"
+    )
     severity = models.CharField(max_length=10, choices=SeverityChoices.choices)
     subject = models.CharField(max_length=300)
     body = models.TextField()

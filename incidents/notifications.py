@@ -134,7 +134,9 @@ def _claim(pk: int, now: datetime, policy: RetryPolicy) -> Notification | None:
     """
     lease = now + timedelta(seconds=policy.lease_s)
     claimable = _due(now).filter(pk=pk)
-    if claimable.filter(attempts__lt=policy.most_attempts).update(leased_until=lease, attempts=F("attempts") + 1):
+    if claimable.filter(attempts__lt=policy.most_attempts).update(
+        leased_until=lease, attempts=F("attempts") + 1
+    ):
         return Notification.objects.select_related("decision").get(pk=pk)
     if claimable.update(status=Delivery.DEAD, leased_until=None):
         logger.error("notification %d given up: its sender died in the last attempt", pk)
@@ -149,7 +151,11 @@ def _send(row: Notification, connection: BaseEmailBackend) -> _Failure | None:
         return _Failure(error, is_server_away=True)
     try:
         connection.send_messages([_mail(row)])
-    except (SMTPException, OSError, ValueError) as error:  # ValueError: an address or header that cannot be sent
+    except (
+        SMTPException,
+        OSError,
+        ValueError,
+    ) as error:  # ValueError: an address or header that cannot be sent
         connection.close()
         return _Failure(error, is_server_away=False)
     return None
@@ -162,7 +168,9 @@ def _mail(row: Notification) -> EmailMessage:
     return EmailMessage(subject=subject, body=text_of(row), to=settings.MAIL_TO, headers=headers)
 
 
-def _settle(row: Notification, failure: _Failure | None, now: datetime, policy: RetryPolicy, rng: Random) -> int:
+def _settle(
+    row: Notification, failure: _Failure | None, now: datetime, policy: RetryPolicy, rng: Random
+) -> int:
     """Write down how the try of a claimed row ended; says how many were sent (0 or 1).
 
     Only under our own lease: a row whose lease ran out meanwhile belongs to another sender.
@@ -179,7 +187,11 @@ def _settle(row: Notification, failure: _Failure | None, now: datetime, policy: 
     )
     logger.log(
         logging.ERROR if is_last else logging.WARNING,
-        "notification %d, attempt %d of %d failed: %s", row.pk, row.attempts, policy.most_attempts, failure,
+        "notification %d, attempt %d of %d failed: %s",
+        row.pk,
+        row.attempts,
+        policy.most_attempts,
+        failure,
     )
     return 0
 

@@ -20,7 +20,7 @@ _BREAKS = re.compile("[\\s\u2028\u2029]+")
 
 
 def storable_text(text: str) -> str:
-    """`text` with line breaks as `\\n` and every other control, surrogate or direction override as U+FFFD."""
+    """`text` with plain line feeds, and U+FFFD for every other control, surrogate or direction override."""
     return _UNSTORABLE.sub(REPLACEMENT, text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
@@ -30,7 +30,7 @@ def one_line(text: str, limit: int) -> str:
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
-def storable_json(value: Any) -> Any:
+def storable_json(value: Any) -> Any:  # noqa: PLR0911  one line a type
     """`value` as JSON types: times in ISO 8601, decimals as text, sets as sorted lists, no NaN, clean text.
 
     Raises TypeError for anything else: evidence that cannot be stored is our mistake, not a provider's.

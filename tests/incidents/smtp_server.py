@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from email import message_from_bytes, policy
 from email.message import EmailMessage
-from typing import cast
 
 
 @dataclass
@@ -22,55 +21,58 @@ class Mailbox:
     on_data: Callable[[EmailMessage], None] = lambda _message: None
 
 
+class _Server(socketserver.ThreadingTCPServer):
+    daemon_threads = True
+    mailbox: Mailbox
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client that was killed is part of the test."""
+
+
+class _Handler(socketserver.StreamRequestHandler):
+    server: _Server
+
+    def handle(self) -> None:
+        self.server.mailbox.connections += 1
+        self._say("220 ready")
+        while line := self.rfile.readline():
+            if not self._obey(line.decode().strip()):
+                return
+
+    def _obey(self, line: str) -> bool:
+        match line[:4].upper():
+            case "DATA":
+                self._receive()
+            case "RCPT":
+                recipient = line.partition("<")[2].rstrip(">")
+                self.server.mailbox.recipients.append(recipient)
+                self._say(self.server.mailbox.refuse(recipient) or "250 ok")
+            case "QUIT":
+                self._say("221 bye")
+                return False
+            case _:
+                self._say("250 ok")
+        return True
+
+    def _receive(self) -> None:
+        self._say("354 go on")
+        lines = []
+        while (line := self.rfile.readline()) not in (b".\r\n", b""):
+            lines.append(line)
+        message = message_from_bytes(b"".join(lines), policy=policy.default)
+        self.server.mailbox.messages.append(message)
+        self.server.mailbox.on_data(message)
+        self._say("250 accepted")
+
+    def _say(self, reply: str) -> None:
+        self.wfile.write(reply.encode() + b"\r\n")
+
+
 @contextmanager
 def smtp_server() -> Iterator[Mailbox]:
     """Serve SMTP on a free port of this machine until the block ends."""
-    mailbox = Mailbox()
-
-    class Handler(socketserver.StreamRequestHandler):
-        def handle(self) -> None:
-            mailbox.connections += 1
-            self._say("220 ready")
-            while line := self.rfile.readline():
-                if not self._obey(line.decode().strip()):
-                    return
-
-        def _obey(self, line: str) -> bool:
-            verb = line[:4].upper()
-            if verb == "DATA":
-                self._receive()
-            elif verb == "QUIT":
-                self._say("221 bye")
-                return False
-            elif verb == "RCPT":
-                recipient = line.partition("<")[2].rstrip(">")
-                mailbox.recipients.append(recipient)
-                self._say(mailbox.refuse(recipient) or "250 ok")
-            else:
-                self._say("250 ok")
-            return True
-
-        def _receive(self) -> None:
-            self._say("354 go on")
-            lines = []
-            while (line := self.rfile.readline()) not in (b".\r\n", b""):
-                lines.append(line)
-            message = cast(EmailMessage, message_from_bytes(b"".join(lines), policy=policy.default))
-            mailbox.messages.append(message)
-            mailbox.on_data(message)
-            self._say("250 accepted")
-
-        def _say(self, reply: str) -> None:
-            self.wfile.write(reply.encode() + b"\r\n")
-
-    class Server(socketserver.ThreadingTCPServer):
-        daemon_threads = True
-
-        def handle_error(self, request: object, client_address: object) -> None:
-            """A client that was killed is part of the test."""
-
-    with Server(("127.0.0.1", 0), Handler) as server:
-        mailbox.port = server.server_address[1]
+    with _Server(("127.0.0.1", 0), _Handler) as server:
+        server.mailbox = Mailbox(port=server.server_address[1])
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-        yield mailbox
+        yield server.mailbox
         server.shutdown()

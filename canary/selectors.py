@@ -1,0 +1,339 @@
+"""Reads for people: the fleet as the first page shows it, in a fixed number of queries."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from statistics import median
+from uuid import UUID
+
+from django.db.models import Count, Q, Sum
+
+from canary import model_state
+from canary.domain import schedule
+from canary.domain.capacity import EndpointState, Held
+from canary.domain.overview import (
+    TRACKER_ROUNDS,
+    EndpointLine,
+    Mark,
+    ModelCard,
+    ModelFacts,
+    RoundLine,
+    Tally,
+    Weight,
+    concerns,
+    tally,
+)
+from canary.domain.service_state import ServiceState, service_state
+from canary.domain.verdicts import Contract
+from canary.models import EndpointRound, ProbeRun, Round, RoundStatus, RunState, Suspension
+from incidents import selectors as incident_selectors
+from incidents.models import Decision
+from routing.domain.admission import Offer, is_admitted
+from routing.domain.exclusion_rows import ExclusionRow
+from routing.domain.modes import CapabilitySource, Mode, Tier
+from routing.models import Capability, Endpoint, EnforcementSwitch, RoutedModel
+from routing.rows import rows_in_force
+
+LATEST_DECISIONS = 12
+# Rounds are looked for this far back, in intervals: enough for a full tracker with a few gaps.
+INTERVALS_BACK = 2 * TRACKER_ROUNDS
+_TROUBLE_FIRST = (
+    ServiceState.SUSPENDED,
+    ServiceState.WOULD_SUSPEND,
+    ServiceState.FAILING,
+    ServiceState.SILENT,
+)
+_WEIGHTS = list(Weight)
+
+Rounds = Mapping[int, Sequence[Round]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fleet:
+    """Everything the first page shows. `undelivered` counts notifications by delivery status."""
+
+    at: datetime
+    cards: Sequence[ModelCard]
+    tally: Tally
+    switch: EnforcementSwitch
+    decisions: Sequence[Decision]
+    undelivered: Mapping[str, int]
+
+
+def fleet(now: datetime) -> Fleet:
+    """The whole fleet as of `now`; blind models first, then those with the heaviest concerns."""
+    models = list(RoutedModel.objects.select_related("standing").order_by("slug"))
+    rounds = recent_rounds(models, now=now)
+    lines = endpoint_lines(models, rounds, now=now)
+    progress = _progress(rounds)
+    spent = _spent_today(now)
+    cards = [
+        _card(
+            model,
+            lines.get(model.pk, ()),
+            _latest(rounds.get(model.pk, ()), progress),
+            spent.get(model.pk),
+            now,
+        )
+        for model in models
+    ]
+    return Fleet(
+        at=now,
+        cards=sorted(cards, key=_urgency),
+        tally=tally(cards),
+        switch=switch(),
+        decisions=list(incident_selectors.latest_decisions(LATEST_DECISIONS)),
+        undelivered=incident_selectors.undelivered(),
+    )
+
+
+def switch() -> EnforcementSwitch:
+    """The enforcement switch; running when its row is missing."""
+    return EnforcementSwitch.objects.filter(pk=1).first() or EnforcementSwitch()
+
+
+def recent_rounds(models: Sequence[RoutedModel], *, now: datetime) -> Rounds:
+    """Each model's last rounds, newest first, by model; bounded by time so that history costs nothing."""
+    if not models:
+        return {}
+    windows = Q()
+    for model in models:
+        since = now - timedelta(seconds=INTERVALS_BACK * model.interval_s)
+        windows |= Q(model=model, started_at__gte=since)
+    found: dict[int, list[Round]] = {}
+    for round_ in Round.objects.filter(windows).order_by("-started_at"):
+        found.setdefault(round_.model_id, []).append(round_)
+    return found
+
+
+def endpoint_lines(
+    models: Sequence[RoutedModel], rounds: Rounds, *, now: datetime
+) -> Mapping[int, tuple[EndpointLine, ...]]:
+    """One line for each serving endpoint of the models, those in trouble first, by model."""
+    by_pk = {model.pk: model for model in models}
+    endpoints = Endpoint.objects.filter(model__in=models, is_serving=True)
+    rows = list(endpoints.select_related("provider", "standing").order_by("tag"))
+    shown = {pk: _shown(some) for pk, some in rounds.items()}
+    reading = _Reading.of(rows, [round_.pk for some in shown.values() for round_ in some], now)
+    lines: dict[int, list[EndpointLine]] = {}
+    for row in rows:
+        model = by_pk[row.model_id]
+        lines.setdefault(model.pk, []).append(reading.line(row, model, shown.get(model.pk, ())))
+    return {pk: tuple(sorted(some, key=_trouble)) for pk, some in lines.items()}
+
+
+def endpoint_states(endpoints: Sequence[Endpoint], *, now: datetime) -> Mapping[int, ServiceState]:
+    """The service state of each endpoint (with model, provider and standing selected), by primary key."""
+    reading = _Reading.of(endpoints, (), now)
+    return {row.pk: service_state(reading.state(row, row.model)[0]) for row in endpoints}
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Reading:
+    """The rows around some endpoints, read at once."""
+
+    exclusions: Sequence[ExclusionRow]
+    suspensions: Mapping[int, Suspension]
+    capabilities: Mapping[int, Capability]
+    results: Mapping[tuple[UUID, int], str]
+    ttft_ms: Mapping[int, float]
+
+    @classmethod
+    def of(cls, endpoints: Iterable[Endpoint], round_pks: Iterable[UUID], now: datetime) -> "_Reading":
+        pks, rounds = [row.pk for row in endpoints], list(round_pks)
+        held = Suspension.objects.filter(endpoint__in=pks, ended_at__isnull=True, ends_at__gt=now)
+        current = Capability.objects.filter(
+            endpoint__in=pks, source=CapabilitySource.ADVERTISED.value, valid_until__isnull=True
+        )
+        return cls(
+            exclusions=rows_in_force(now, (Tier.BUILTIN, Tier.RUNTIME)),
+            suspensions={row.endpoint_id: row for row in held},
+            capabilities={row.endpoint_id: row for row in current},
+            results=_results(rounds),
+            ttft_ms=_median_ttft_ms(rounds),
+        )
+
+    def state(self, row: Endpoint, model: RoutedModel) -> tuple[EndpointState, ExclusionRow | None]:
+        """The endpoint as the rules see it, and the entry of another tier that excludes it."""
+        holder = next(
+            (one for one in self.exclusions if one.model in (None, model.slug) and one.holds(row.tag)), None
+        )
+        held, offer = self.suspensions.get(row.pk), self.capabilities.get(row.pk)
+        state = EndpointState(
+            tag=row.tag,
+            provider=row.provider.slug,
+            standing=model_state.standing_of(row),
+            is_serving=row.is_serving,
+            in_other_tier=holder is not None,
+            is_protected=row.is_protected,
+            is_admitted=is_admitted(_offer(row.tag, offer), model.preferences),
+            suspension=_held(held) if held else None,
+        )
+        return state, holder
+
+    def line(self, row: Endpoint, model: RoutedModel, rounds: Sequence[Round]) -> EndpointLine:
+        """The endpoint's line; `rounds` newest first."""
+        state, holder = self.state(row, model)
+        word = service_state(state)
+        offer = self.capabilities.get(row.pk)
+        return EndpointLine(
+            pk=row.pk,
+            tag=row.tag,
+            state=word,
+            why=_why(word, state, holder, self.suspensions.get(row.pk)),
+            until=_until(word, state, holder),
+            is_protected=row.is_protected,
+            is_control=row.is_control,
+            quantization=offer.quantization if offer else "",
+            ttft_ms=self.ttft_ms.get(row.pk),
+            marks=tuple(self._mark(one, row.pk) for one in reversed(rounds)),
+        )
+
+    def _mark(self, round_: Round, endpoint_pk: int) -> Mark:
+        result = self.results.get((round_.pk, endpoint_pk))
+        if result is None:
+            return Mark.ABSENT
+        return Mark(result) if result else Mark.NOT_SCORED
+
+
+def _offer(tag: str, row: Capability | None) -> Offer:
+    if row is None:
+        return Offer(tag=tag)
+    return Offer(
+        tag=tag,
+        quantization=row.quantization,
+        prompt_price=row.prompt_price,
+        completion_price=row.completion_price,
+    )
+
+
+def _shown(rounds: Sequence[Round]) -> list[Round]:
+    return [round_ for round_ in rounds if round_.status != RoundStatus.RUNNING][:TRACKER_ROUNDS]
+
+
+def _results(round_pks: Sequence[UUID]) -> dict[tuple[UUID, int], str]:
+    rows = EndpointRound.objects.filter(round__in=round_pks).values_list("round_id", "endpoint_id", "result")
+    return {(round_pk, endpoint_pk): result for round_pk, endpoint_pk, result in rows}
+
+
+def _median_ttft_ms(round_pks: Sequence[UUID]) -> dict[int, float]:
+    runs = ProbeRun.objects.filter(
+        round__in=round_pks, contract=Contract.LATENCY.value, ordinal=0, ttft_ms__isnull=False
+    )
+    values: dict[int, list[float]] = {}
+    for endpoint_pk, ttft_ms in runs.values_list("endpoint_id", "ttft_ms"):
+        values.setdefault(endpoint_pk, []).append(ttft_ms or 0.0)
+    return {endpoint_pk: median(some) for endpoint_pk, some in values.items()}
+
+
+def _held(row: Suspension) -> Held:
+    return Held(started_at=row.started_at, until=row.ends_at, level=row.level, is_shadow=row.is_shadow)
+
+
+def _why(
+    word: ServiceState, state: EndpointState, holder: ExclusionRow | None, held: Suspension | None
+) -> str:
+    """The state's reason in a few words."""
+    if word is ServiceState.EXCLUDED and holder:
+        return f"{holder.tier}: {holder.reason}"
+    if word in (ServiceState.SUSPENDED, ServiceState.WOULD_SUSPEND) and held:
+        return f"{pairs_in_words(held.culprits)} · level {held.level}"
+    if word is ServiceState.FAILING:
+        return f"{', '.join(map(str, state.standing.streak_pairs))} · {state.standing.failing} in a row"
+    if word is ServiceState.SILENT:
+        return f"{state.standing.silent_rounds} rounds without an answer"
+    if word is ServiceState.NOT_ADMITTED:
+        return "by the model's preferences"
+    return ""
+
+
+def pairs_in_words(pairs: Iterable[Sequence[str | None]]) -> str:
+    """`[contract, language]` pairs as `language (de), latency`."""
+    return ", ".join(
+        f"{contract} ({language})" if language else str(contract) for contract, language in pairs
+    )
+
+
+def _until(word: ServiceState, state: EndpointState, holder: ExclusionRow | None) -> datetime | None:
+    if word is ServiceState.EXCLUDED and holder:
+        return holder.ends_at
+    if word in (ServiceState.SUSPENDED, ServiceState.WOULD_SUSPEND) and state.suspension:
+        return state.suspension.until
+    return None
+
+
+def _progress(rounds: Rounds) -> Mapping[UUID, tuple[int, int]]:
+    """(runs with a result, all runs) of the rounds that are running."""
+    running = [one.pk for some in rounds.values() for one in some if one.status == RoundStatus.RUNNING]
+    done = Count("pk", filter=~Q(state__in=[RunState.DUE, RunState.SENT]))
+    rows = (
+        ProbeRun.objects.filter(round__in=running).order_by().values_list("round").annotate(done, Count("pk"))
+    )
+    return {pk: (finished, total) for pk, finished, total in rows}
+
+
+def _latest(rounds: Sequence[Round], progress: Mapping[UUID, tuple[int, int]]) -> RoundLine | None:
+    if not rounds:
+        return None
+    latest = rounds[0]
+    done, total = progress.get(latest.pk, (0, 0))
+    return RoundLine(
+        pk=str(latest.pk), started_at=latest.started_at, status=latest.status, language=latest.language,
+        is_scored=latest.is_scored, is_manual=latest.is_manual, note=latest.note, done=done, total=total,
+    )  # fmt: skip
+
+
+def _spent_today(now: datetime) -> Mapping[int, Decimal]:
+    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    runs = ProbeRun.objects.filter(round__started_at__gte=midnight, cost_usd__isnull=False)
+    return dict(runs.order_by().values_list("round__model").annotate(Sum("cost_usd")))
+
+
+def _card(
+    model: RoutedModel,
+    lines: tuple[EndpointLine, ...],
+    last_round: RoundLine | None,
+    spent_usd: Decimal | None,
+    now: datetime,
+) -> ModelCard:
+    anchors = getattr(model, "standing", None)
+    facts = ModelFacts(
+        slug=model.slug,
+        mode=Mode(model.mode),
+        floor=model_state.policy_of(model).floor,
+        providers=len({line.tag.partition("/")[0] for line in lines if line.state.is_production}),
+        is_gone=model.is_gone,
+        discovered_at=model.discovered_at,
+        episodes={
+            name: datetime.fromisoformat(since)
+            for name, since in (anchors.episodes if anchors else {}).items()
+        },
+        last_round=last_round,
+        spent_usd=spent_usd or Decimal(0),
+        budget_usd=model.budget_usd,
+    )
+    return ModelCard(
+        pk=model.pk,
+        facts=facts,
+        endpoints=lines,
+        concerns=concerns(facts, now=now),
+        next_round_at=_next_round_at(model, now),
+    )
+
+
+def _next_round_at(model: RoutedModel, now: datetime) -> datetime | None:
+    """The start of the model's next interval; None when it is off."""
+    if model.mode == Mode.OFF:
+        return None
+    slot = schedule.slot_at(now, model.slug, model.interval_s)
+    return datetime.fromtimestamp(slot + model.interval_s, tz=now.tzinfo)
+
+
+def _trouble(line: EndpointLine) -> tuple[int, str]:
+    place = _TROUBLE_FIRST.index(line.state) if line.state in _TROUBLE_FIRST else len(_TROUBLE_FIRST)
+    return place, line.tag
+
+
+def _urgency(card: ModelCard) -> tuple[bool, int, str]:
+    return "blind" not in card.facts.episodes, _WEIGHTS.index(card.weight), card.facts.slug
