@@ -1,0 +1,1 @@
+"""Tests of the canary's rules, named after what the rules say."""
