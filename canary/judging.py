@@ -10,8 +10,8 @@ from typing import Any
 
 from canary.domain.verdicts import Contract, Judgement, Reason
 from canary.probes.base import TOTAL_LIMIT_S, Probe, ProbeRequest, inconclusive
+from canary.probes.beginnings import judge_beginnings
 from canary.probes.latency import DEFAULT_LIMIT_S
-from canary.probes.pooling import judge_beginnings
 from canary.probes.registry import probe_of
 from canary.probes.structured_output import SCHEMA
 from routing.gateways.base import Exchange, TimedLine, Usage
@@ -21,8 +21,6 @@ from routing.judges.structured import compile_schema
 
 BEGINNINGS = "beginnings"
 """The pooled contract of a round's prose answers; as a contract verdict it is part of `language`."""
-
-DEFAULT_MAX_TOKENS = 600
 
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "contract": (str,),
@@ -130,7 +128,8 @@ def _request(row: Mapping[str, Any], probe: Probe) -> ProbeRequest:
         body={},
         first_text_limit_s=DEFAULT_LIMIT_S,
         total_limit_s=TOTAL_LIMIT_S,
-        max_tokens=row.get("max_tokens") or DEFAULT_MAX_TOKENS,
+        # Without the limit nothing can be said of an answer's share of it.
+        max_tokens=row.get("max_tokens") or row.get("completion_tokens") or 1,
         schema=SCHEMA if schema is None else schema,
     )
 

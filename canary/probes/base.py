@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from canary.domain.verdicts import Contract, Judgement, Reason, Verdict
 from routing.gateways.base import Attribution, Exchange, GatewayError, ModelFacts, TransportFailure
 from routing.judges.findings import Finding, Outcome
+from routing.judges.integrity import printable
 
 TOTAL_LIMIT_S = 90.0
 """How long a whole answer may take; a run that is not done by then has ended early."""
@@ -110,22 +111,31 @@ def _least_reasoning(facts: ModelFacts) -> dict[str, Any] | None:
 
 def passed(**evidence: Any) -> Judgement:
     """The promise was kept."""
-    return Judgement(verdict=Verdict.PASS, reason=Reason.OK, evidence=evidence)
+    return Judgement(verdict=Verdict.PASS, reason=Reason.OK, evidence=_readable(evidence))
 
 
 def failed(reason: Reason, **evidence: Any) -> Judgement:
     """The promise was broken."""
-    return Judgement(verdict=Verdict.FAIL, reason=reason, evidence=evidence)
+    return Judgement(verdict=Verdict.FAIL, reason=reason, evidence=_readable(evidence))
 
 
 def inconclusive(reason: Reason, **evidence: Any) -> Judgement:
     """Nothing can be concluded."""
-    return Judgement(verdict=Verdict.INCONCLUSIVE, reason=reason, evidence=evidence)
+    return Judgement(verdict=Verdict.INCONCLUSIVE, reason=reason, evidence=_readable(evidence))
 
 
 def unreachable(reason: Reason, **evidence: Any) -> Judgement:
     """The transport failed: nothing can be concluded about quality."""
-    return Judgement(verdict=Verdict.UNREACHABLE, reason=reason, evidence=evidence)
+    return Judgement(verdict=Verdict.UNREACHABLE, reason=reason, evidence=_readable(evidence))
+
+
+def _readable(value: Any) -> Any:
+    """Evidence that every store and terminal takes: no lone surrogates, no control characters."""
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, Mapping):
+        return {printable(str(key)): _readable(inner) for key, inner in value.items()}
+    return [_readable(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def from_finding(finding: Finding) -> Judgement:
@@ -150,8 +160,8 @@ def screen(exchange: Exchange, *, attribution: Attribution | None, request: Prob
     None when the answer may be judged. Evidence of an error: `status`, `message`, `error_type`, `provider`.
     """
     return (
-        screen_error(exchange, request=request)
-        or screen_attribution(exchange, attribution)
+        screen_attribution(exchange, attribution)
+        or screen_error(exchange, request=request)
         or _screen_end(exchange)
     )
 
@@ -173,12 +183,12 @@ def screen_error(exchange: Exchange, *, request: ProbeRequest) -> Judgement | No
 def screen_attribution(exchange: Exchange, attribution: Attribution | None) -> Judgement | None:
     """Rule C2: an answer from another provider, or from nobody knows whom, says nothing of this endpoint.
 
-    Silence names nobody: an exchange in which nothing came is not held to have come from elsewhere.
+    Silence and errors name nobody: an exchange without an answer is not held to have come from elsewhere.
     """
     shown = {"served_by": exchange.served_by, "served_model": exchange.served_model}
     if attribution is Attribution.OTHER:
         return inconclusive(Reason.SERVED_BY_OTHER, **shown)
-    if attribution is Attribution.UNKNOWN and _holds_anything(exchange):
+    if attribution is Attribution.UNKNOWN and exchange.error is None and _holds_anything(exchange):
         return inconclusive(Reason.NOT_ATTRIBUTED, **shown)
     return None
 
@@ -195,7 +205,9 @@ def _holds_anything(exchange: Exchange) -> bool:
 
 
 def _screen_end(exchange: Exchange) -> Judgement | None:
-    """A stream without a finish reason was cut, whatever it holds."""
+    """A stream without a finish reason was cut, whatever it holds; one that finished with `error` broke."""
+    if exchange.finish_reason == "error":
+        return unreachable(Reason.EARLY_END if _has_text(exchange) else Reason.ERROR_BEFORE_TEXT)
     if exchange.finish_reason is not None:
         return None
     return unreachable(
@@ -206,57 +218,76 @@ def _screen_end(exchange: Exchange) -> Judgement | None:
     )
 
 
+def unless_text_was_lost(judgement: Judgement, exchange: Exchange) -> Judgement:
+    """A fault seen in a text is no fault when a malformed event may have taken a piece of it away."""
+    if judgement.verdict is not Verdict.FAIL or not exchange.malformed_events:
+        return judgement
+    return inconclusive(
+        Reason.AMBIGUOUS, malformed_events=exchange.malformed_events, seen=str(judgement.reason)
+    )
+
+
 # What an upstream calls its content policy when the gateway gives the error no type.
 _POLICY_TYPES = frozenset(
     {"content_policy_violation", "refusal", "content_filter", "content_filtered", "moderation", "safety"}
 )
 _POLICY_WORDS = re.compile(
-    r"content[ _-]?(?:management[ _-])?polic|content[ _-]filter|moderation|flagged|safety (?:system|filter|policy|setting)"
-    r"|usage polic|prohibited[ _]content|inappropriate content|datainspectionfailed",
+    r"content[ _-]?(?:management[ _-])?polic|content[ _-]filter|moderation|flagged|usage polic"
+    r"|safety (?:system|filter|policy|setting)|prohibited[ _]content|inappropriate content|datainspectionfailed",
     re.IGNORECASE,
 )
 _SCHEMA_WORDS = re.compile(
     r"schema|response_format|structured[ _]output|response format|json mode|grammar", re.IGNORECASE
 )
-_CALLER_STATUSES = frozenset({400, 404, 405, 412, 413, 415, 422})
+_POLICY_STATUSES = frozenset({400, 403, 422, 451, None})
+_CALLER_STATUSES = frozenset({400, 405, 412, 413, 415, 422})
 _ACCOUNT_STATUSES = frozenset({401, 402, 403, 429})
+_READ_CHARS = 4000
 
 
 def _judge_error(error: GatewayError, exchange: Exchange, contract: Contract) -> Judgement:
-    """Rule C3, by meaning first, then by status."""
+    """Rule C3: whose fault, then the meaning, then the status."""
     shown = _shown(error, exchange)
-    is_ours = error.reached_upstream is False or error.provider_name is None or error.is_own_rate_limit
-    if error.status in _ACCOUNT_STATUSES and is_ours:
+    if error.status in _ACCOUNT_STATUSES and _is_ours(error):
         return inconclusive(Reason.OUR_SIDE, **shown)
     if _is_about_policy(error):
         judged = failed if contract is Contract.FILTERING else inconclusive
         return judged(Reason.POLICY_ERROR, **shown)
+    if error.status in _CALLER_STATUSES and not _has_text(exchange):
+        is_schema = contract is Contract.STRUCTURED_OUTPUT and _SCHEMA_WORDS.search(_words_of(error))
+        return inconclusive(Reason.SCHEMA_REFUSED if is_schema else Reason.OUR_REQUEST, **shown)
+    return unreachable(_reason_unreachable(error, exchange), **shown)
+
+
+def _reason_unreachable(error: GatewayError, exchange: Exchange) -> Reason:
+    if _has_text(exchange):
+        return Reason.EARLY_END
     if error.status == 429:
-        return unreachable(Reason.RATE_LIMITED, **shown)
-    if error.status == 404 and is_ours:
-        return unreachable(Reason.ROUTING_REFUSED, **shown)
-    if exchange.first_text_ms is not None or exchange.text.strip():
-        return unreachable(Reason.EARLY_END, **shown)
-    if error.status in _CALLER_STATUSES and error.status != 404:
-        return _judge_refused_request(error, contract, shown)
-    if error.status is not None and (error.status >= 500 or error.status == 408) and not error.in_stream:
-        return unreachable(Reason.SERVER_ERROR, **shown)
-    return unreachable(Reason.ERROR_BEFORE_TEXT, **shown)
+        return Reason.RATE_LIMITED
+    if error.status == 404 and _is_ours(error):
+        return Reason.ROUTING_REFUSED
+    is_server_error = error.status is not None and (error.status >= 500 or error.status == 408)
+    return Reason.SERVER_ERROR if is_server_error and not error.in_stream else Reason.ERROR_BEFORE_TEXT
 
 
-def _judge_refused_request(error: GatewayError, contract: Contract, shown: Mapping[str, Any]) -> Judgement:
-    """400, 413, 422 ...: our request, unless the schema is what was not accepted (rule C7)."""
-    if contract is Contract.STRUCTURED_OUTPUT and _SCHEMA_WORDS.search(f"{error.message} {error.raw or ''}"):
-        return inconclusive(Reason.SCHEMA_REFUSED, **shown)
-    return inconclusive(Reason.OUR_REQUEST, **shown)
+def _is_ours(error: GatewayError) -> bool:
+    return error.reached_upstream is False or error.provider_name is None or error.is_own_rate_limit
+
+
+def _has_text(exchange: Exchange) -> bool:
+    return exchange.first_text_ms is not None or bool(exchange.text.strip())
 
 
 def _is_about_policy(error: GatewayError) -> bool:
     if error.error_type in _POLICY_TYPES:
         return True
-    if error.error_type or error.status not in (400, 403, 422, 451, None):
+    if error.error_type or error.status not in _POLICY_STATUSES:
         return False
-    return bool(_POLICY_WORDS.search(f"{error.message} {error.raw or ''}"[:4000]))
+    return _POLICY_WORDS.search(_words_of(error)) is not None
+
+
+def _words_of(error: GatewayError) -> str:
+    return f"{error.message} {error.raw or ''}"[:_READ_CHARS]
 
 
 def _shown(error: GatewayError, exchange: Exchange) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Filtering (rule C5): does the endpoint withhold an answer to a harmless role-play continuation?"""
+"""Filtering (rule C5): whether the endpoint withholds an answer to a harmless role-play continuation."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +15,7 @@ from canary.probes.base import (
     inconclusive,
     passed,
     screen,
-    unreachable,
+    unless_text_was_lost,
 )
 from routing.gateways.base import Attribution, Exchange, ModelFacts
 from routing.judges.findings import Outcome
@@ -95,16 +95,17 @@ class FilteringProbe:
         withheld = withheld_reason(exchange)
         if withheld is not None:
             return failed(withheld[0], **withheld[1])
-        if not exchange.text.strip():
-            return _judge_empty(exchange, request)
-        if _is_cut_off(exchange, request):
-            return failed(Reason.CUT_OFF, **_tokens(exchange, request))
-        finding = find_refusal(exchange.text)
-        return (
-            passed(**_tokens(exchange, request))
-            if finding.outcome is Outcome.SOUND
-            else from_finding(finding)
-        )
+        return unless_text_was_lost(_judge_text(exchange, request), exchange)
+
+
+def _judge_text(exchange: Exchange, request: ProbeRequest) -> Judgement:
+    tokens = _tokens(exchange, request)
+    if not exchange.text.strip():
+        return _judge_empty(exchange, request)
+    if _is_cut_off(exchange, request):
+        return failed(Reason.CUT_OFF, **tokens)
+    finding = find_refusal(exchange.text)
+    return passed(**tokens) if finding.outcome is Outcome.SOUND else from_finding(finding)
 
 
 def withheld_reason(exchange: Exchange) -> tuple[Reason, dict[str, Any]] | None:
@@ -125,18 +126,12 @@ def is_reasoning_only(exchange: Exchange) -> bool:
 
 def _judge_empty(exchange: Exchange, request: ProbeRequest) -> Judgement:
     shown = {**_tokens(exchange, request), "finish_reason": exchange.finish_reason}
-    if is_reasoning_only(exchange):
+    if exchange.finish_reason != "length":
+        return failed(Reason.EMPTY, **shown)
+    if is_reasoning_only(exchange) or not _is_cut_off(exchange, request):
+        # All tokens used and no text: they went into reasoning, shown or not.
         return inconclusive(Reason.REASONING_ONLY, **shown)
-    if exchange.finish_reason == "length":
-        # All tokens used and no text: they went into reasoning that is not shown.
-        return (
-            failed(Reason.CUT_OFF, **shown)
-            if _is_cut_off(exchange, request)
-            else inconclusive(Reason.REASONING_ONLY, **shown)
-        )
-    if exchange.finish_reason == "error":
-        return unreachable(Reason.ERROR_BEFORE_TEXT, **shown)
-    return failed(Reason.EMPTY, **shown)
+    return failed(Reason.CUT_OFF, **shown)
 
 
 def _is_cut_off(exchange: Exchange, request: ProbeRequest) -> bool:

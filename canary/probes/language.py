@@ -13,6 +13,7 @@ from canary.probes.base import (
     from_finding,
     inconclusive,
     screen,
+    unless_text_was_lost,
 )
 from canary.probes.filtering import is_reasoning_only, withheld_reason
 from canary.prompts import prompts_for
@@ -61,7 +62,9 @@ class LanguageProbe:
         if screened is not None:
             return screened
         nothing = _nothing_to_judge(exchange)
-        return nothing if nothing is not None else judge_prose(exchange.text, request.language or "en")
+        if nothing is not None:
+            return nothing
+        return unless_text_was_lost(judge_prose(exchange.text, request.language or "en"), exchange)
 
 
 def judge_prose(text: str, expected: str) -> Judgement:

@@ -14,6 +14,7 @@ from canary.probes.base import (
     from_finding,
     inconclusive,
     screen,
+    unless_text_was_lost,
 )
 from canary.probes.filtering import is_reasoning_only, withheld_reason
 from routing.gateways.base import Attribution, Exchange, ModelFacts
@@ -93,7 +94,7 @@ class StructuredOutputProbe:
         finding = judge_structured(exchange.text, request.schema or SCHEMA)
         if finding.outcome is Outcome.FAULTY and _is_refusal(exchange.text, finding):
             return inconclusive(Reason.REFUSAL, **find_refusal(exchange.text).evidence)
-        return from_finding(finding)
+        return unless_text_was_lost(from_finding(finding), exchange)
 
 
 def _unfinished(exchange: Exchange) -> Judgement | None:

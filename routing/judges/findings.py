@@ -33,7 +33,7 @@ class Fault(StrEnum):
     MIXED_LANGUAGES = "mixed_languages"
     MOJIBAKE = "mojibake"
     REPLACEMENT_CHAR = "replacement_char"
-    SPECIAL_TOKEN = "special_token"
+    SPECIAL_TOKEN = "special_token"  # noqa: S105  a token of a chat template
     CORRUPTED_BEGINNING = "corrupted_beginning"
     REPETITION = "repetition"
     TOO_SHORT = "too_short"

@@ -1,4 +1,4 @@
-"""The languages that are judged: adding one is a row here, a prompt file and a refusal file."""
+"""The languages that are judged, and the thresholds. Adding one is a row here, a prompt file and a refusal file."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ _ROWS = (
     _row("uk", "Ukrainian", Script.CYRILLIC),
     _row("tr", "Turkish", Script.LATIN),
     _row("vi", "Vietnamese", Script.LATIN),
-    _row("id", "Indonesian", Script.LATIN, varieties=("ms", "jv", "su")),
+    _row("id", "Indonesian", Script.LATIN, varieties=("ms",)),
     _row("th", "Thai", Script.THAI),
     _row("ja", "Japanese", Script.KANA, Script.HAN),
     _row("ko", "Korean", Script.HANGUL, Script.HAN),
@@ -67,3 +67,42 @@ def language_of(code: str) -> Language:
     except KeyError:
         known = " ".join(LANGUAGES)
         raise ValueError(f"language {code!r} is not judged; known are: {known}") from None
+
+
+def languages_in(script: Script) -> frozenset[str]:
+    """The codes of the languages whose prose uses a script."""
+    return frozenset(code for code, row in LANGUAGES.items() if script in row.scripts)
+
+
+def owner_of(script: Script) -> str:
+    """The one language a script is typical of, else the script's own name."""
+    owners = [code for code, row in LANGUAGES.items() if script in row.typical]
+    return owners[0] if len(owners) == 1 else script.value
+
+
+@dataclass(frozen=True, kw_only=True)
+class LanguagePolicy:
+    """The thresholds of the language judge, all measured. Weights are in Latin letters (a Han character is three).
+
+    A foreign window has p(other) - p(expected) over `margin`. An answer is mixed when one intruder holds
+    `min_share` of the weight in `min_windows` windows; when that is one sentence only, `edge_sentence_share`
+    if the answer begins or ends with it, `inner_sentence_share` if the text returns from it.
+    """
+
+    min_weight: int = 80
+    window_weight: int = 40
+    step_weight: int = 20
+    margin: float = 0.6
+    script_share: float = 0.6
+    min_share: float = 0.10
+    min_windows: int = 2
+    edge_sentence_share: float = 0.18
+    inner_sentence_share: float = 0.5
+    kana_share: float = 0.2
+    kana_trace: float = 0.05
+    outside_margin: float = 0.6
+    own_script_share: float = 0.1
+    max_chars: int = 20_000
+
+
+DEFAULT_POLICY = LanguagePolicy()

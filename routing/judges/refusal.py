@@ -43,6 +43,10 @@ class Phrases:
     preambles: re.Pattern[str]
     suppress: re.Pattern[str]
 
+    def opens_only(self, sentence: str) -> bool:
+        """Whether a sentence is a preamble (an apology, thanks, "I am an AI ..."), so that the next one counts."""
+        return bool(self.preambles.match(sentence) or self.assistant.search(sentence))
+
 
 def find_refusal(text: str) -> Finding:
     """Whether an answer is a refusal in any judged language.
@@ -56,7 +60,7 @@ def find_refusal(text: str) -> Finding:
                 return faulty(
                     Fault.REFUSAL, language=phrases.language, phrase=phrase, sentence=sentence[:200]
                 )
-        if not any(phrases.preambles.match(sentence) for phrases, _ in readings):
+        if not any(phrases.opens_only(sentence) for phrases, _ in readings):
             break
     return sound()
 
@@ -70,7 +74,7 @@ def _sentences_in_own_voice(text: str) -> Sequence[str]:
 
 
 def normalise(text: str) -> str:
-    """Composed, case-folded, with one kind of apostrophe. (Turkish İ becomes a plain i.)"""
+    """Composed, case-folded, with one kind of apostrophe; Turkish İ becomes a plain i."""
     folded = unicodedata.normalize("NFC", text).replace("İ", "i").casefold()
     return folded.replace("’", "'").replace("‘", "'").replace("ʼ", "'").replace("\u00a0", " ")
 

@@ -116,3 +116,37 @@ def shares(letters: Sequence[Letter]) -> dict[Script, float]:
     total = sum(weights.values())
     ordered = sorted(weights.items(), key=lambda item: (-item[1], item[0].value))
     return {script: weight / total for script, weight in ordered}
+
+
+# Forms of the current standard and of names that the older code pages lack.
+_NEWER_JAPANESE_HAN = frozenset("頰噓瘦剝塡麵繫吞俱屛幷𠮟𠮷蔣鷗禱")
+
+
+@lru_cache(maxsize=16384)
+def is_japanese_han(character: str) -> bool:
+    """False for a Han character that Japanese does not write (it is in no Japanese code page); else True."""
+    if script_of(character) is not Script.HAN or character in _NEWER_JAPANESE_HAN:
+        return True
+    return _is_in_code_page(character, "cp932")
+
+
+def chinese_variants(text: str) -> dict[str, int]:
+    """How many characters exist in Simplified Chinese only, and in Traditional only (by the code pages)."""
+    han = [character for character in text if script_of(character) is Script.HAN]
+    return {
+        "simplified": sum(
+            1 for c in han if _is_in_code_page(c, "gb2312") and not _is_in_code_page(c, "big5")
+        ),
+        "traditional": sum(
+            1 for c in han if _is_in_code_page(c, "big5") and not _is_in_code_page(c, "gb2312")
+        ),
+    }
+
+
+@lru_cache(maxsize=65536)
+def _is_in_code_page(character: str, code_page: str) -> bool:
+    try:
+        character.encode(code_page)
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -4,6 +4,7 @@ import json
 import sys
 from argparse import ArgumentParser
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -40,7 +41,7 @@ def _lines(name: str) -> Iterator[str]:
         yield from _decoded(sys.stdin.buffer)
         return
     try:
-        with open(name, "rb") as file:
+        with Path(name).open("rb") as file:
             yield from _decoded(file)
     except OSError as error:
         raise CommandError(f"{name} cannot be read: {error.strerror}.") from error
