@@ -67,6 +67,12 @@ def read(source: Mapping[str, str] | None = None) -> Environment:
     return Environment(**given)
 
 
+def surroundings(*, keep_ours: bool, **ours: object) -> dict[str, str]:
+    """The environment for a process of ours: this one's, with or without our own variables, and `ours` on top."""
+    inherited = {name: value for name, value in os.environ.items() if keep_ours or name not in VARIABLES}
+    return inherited | {name.upper(): str(value) for name, value in ours.items()}
+
+
 def _convert(name: str, raw: str, default: object) -> object:
     """`raw` in the type of `default`."""
     try:
