@@ -25,7 +25,10 @@ from incidents.domain.actions import Action
 from routing import exclusions
 from routing.clock import database_now
 from routing.domain.modes import Mode
+from routing.locks import lock_model
 from routing.models import Endpoint, RoutedModel
+from routing.selectors import excluded_tags
+from routing.versions import bump_version
 
 END_KINDS = {
     Action.EXPIRE: EndKind.EXPIRE,
@@ -64,8 +67,7 @@ class ClosedRound:
 
 def begin(model_pk: int, *, now: datetime | None = None, actor: str = "canary") -> Step:
     """Lock the model and load its state. Must run inside a transaction."""
-    exclusions.lock_model(model_pk)
-    model = RoutedModel.objects.select_related("gateway").get(pk=model_pk)
+    model = lock_model(model_pk)
     moment = now or database_now()
     return Step(
         model=model, policy=model_state.policy_of(model), before=model_state.load(model, now=moment), now=moment, actor=actor
@@ -110,7 +112,7 @@ def set_mode(model_pk: int, mode: Mode, *, actor: str, reason: str) -> Outcome:
         RoutedModel.objects.filter(pk=model_pk).update(mode=mode.value)
         telling.human(step, Action.MODE, "C17", f"Mode switched from {before} to {mode}: {reason}", inputs={"from": before})
     commit(step, outcome, end_kind=EndKind.MODE if mode is not before else None)
-    exclusions.bump_version()
+    bump_version()
     return outcome
 
 
@@ -185,7 +187,7 @@ def _end(step: Step, decision: Decision, kind: EndKind) -> None:
 
 def _round_facts(step: Step, round_: Round, closed: ClosedRound) -> RoundFacts:
     """The round in the words of the domain, from the endpoints serving now and the pooled verdicts."""
-    excluded = exclusions.excluded_tags(step.model, now=step.now, tiers=model_state.OTHER_TIERS)
+    excluded = excluded_tags(step.model, now=step.now, tiers=model_state.OTHER_TIERS)
     admitted = model_state.admitted_tags(step.model)
     facts = []
     for endpoint in step.model.endpoints.select_related("provider").order_by("tag"):

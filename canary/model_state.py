@@ -10,10 +10,11 @@ from canary.domain.scoring import Culprit, Pair, Standing
 from canary.domain.verdicts import Contract, Verdict
 from canary.models import ModelStanding, Suspension
 from canary.models import Standing as StandingRow
-from routing import exclusions
 from routing.domain.admission import is_admitted
-from routing.domain.modes import CapabilitySource, Mode, Tier
-from routing.models import Capability, Endpoint, EnforcementSwitch, RoutedModel
+from routing.domain.modes import Mode, Tier
+from routing.models import Endpoint, EnforcementSwitch, RoutedModel
+from routing.offers import serving_offers
+from routing.selectors import excluded_tags
 
 BLIND, BELOW_FLOOR, WEAKENED, UNPROVED = "blind", "below_floor", "weakened", "unproved"
 OTHER_TIERS = (Tier.BUILTIN, Tier.RUNTIME)
@@ -36,28 +37,16 @@ def contract_mode(model: RoutedModel, contract: Contract) -> Mode:
 
 
 def admitted_tags(model: RoutedModel) -> frozenset[str]:
-    """Tags that the model's production preferences admit, by what the endpoints advertise now."""
-    current = Capability.objects.filter(
-        endpoint__model=model, source=CapabilitySource.ADVERTISED.value, valid_until__isnull=True
-    )
-    fields = ("endpoint__tag", "quantization", "prompt_price", "completion_price")
-    known = {row[0]: row[1:] for row in current.values_list(*fields)}
-    admitted = set()
-    for tag in model.endpoints.values_list("tag", flat=True):
-        quantization, prompt_price, completion_price = known.get(tag, ("", None, None))
-        if is_admitted(
-            model.preferences, tag=tag, quantization=quantization,
-            prompt_price=prompt_price, completion_price=completion_price,
-        ):  # fmt: skip
-            admitted.add(tag)
-    return frozenset(admitted)
+    """Serving tags that the model's production preferences admit, by what they offer now."""
+    offers = serving_offers([model])[model.pk]
+    return frozenset(offer.tag for offer in offers if is_admitted(offer, model.preferences))
 
 
 def load(model: RoutedModel, *, now: datetime) -> ModelState:
     """The model's state as the rules see it. The caller holds the model's lock."""
     anchors, _ = ModelStanding.objects.get_or_create(model=model)
     rungs = _rungs(model)
-    excluded = exclusions.excluded_tags(model, now=now, tiers=OTHER_TIERS)
+    excluded = excluded_tags(model, now=now, tiers=OTHER_TIERS)
     admitted = admitted_tags(model)
     rows = model.endpoints.select_related("provider", "standing").order_by("tag")
     endpoints = {

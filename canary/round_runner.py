@@ -33,9 +33,8 @@ from routing.gateways.base import (
     ModelFacts,
     ModelNotFound,
 )
+from routing.selectors import has_good_list
 
-# Rule C1: an unreadable discovery leaves the last good list in use for so long.
-CATALOGUE_KEPT = timedelta(hours=24)
 FACTS_FRESH_S = 3600.0
 _facts_seen: dict[tuple[str, str], tuple[float, ModelFacts]] = {}
 
@@ -129,14 +128,10 @@ class RoundRunner:
         except DiscoveryUnreadable as error:
             sentence = str(error)
             await sync_to_async(lambda: catalogue.discovery_failed(self.model, sentence, now=database_now()))()
-            self._trust_last_list(sentence)
+            if not await sync_to_async(lambda: has_good_list(self.model, now=self.round.started_at))():
+                raise SkipRound(f"{sentence} There is no list of endpoints younger than 24 h.") from error
         else:
             await sync_to_async(lambda: catalogue.apply_discovery(self.model, discovery, now=database_now()))()
-
-    def _trust_last_list(self, sentence: str) -> None:
-        last = self.model.discovered_at
-        if last is None or self.round.started_at - last >= CATALOGUE_KEPT:
-            raise SkipRound(f"{sentence} There is no list of endpoints younger than 24 h.")
 
     async def _model_facts(self, gateway: Gateway) -> ModelFacts:
         """What the catalogue says of the model, read at most once an hour; defaults when it cannot be read."""
