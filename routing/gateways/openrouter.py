@@ -92,7 +92,7 @@ class OpenRouter(Gateway):
         self._models_lock = asyncio.Lock()
         self._client = httpx.AsyncClient(
             transport=transport,
-            timeout=None,
+            timeout=None,  # noqa: S113 - the limits are timers of the event loop, see ChatRun and _get
             limits=httpx.Limits(
                 max_connections=MAX_CONNECTIONS,
                 max_keepalive_connections=MAX_KEPT_ALIVE,

@@ -5,6 +5,7 @@ shapes, and the whole body an HTML page or nothing (facts/openrouter.md, section
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from email.utils import formatdate
 from typing import Any
@@ -26,6 +27,8 @@ MESSAGE_CHARS = 1000
 RAW_CHARS = 2000
 OWN_LIMIT_HEADERS = ("x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset")
 """Headers OpenRouter sets on its own 429 only, never on an upstream's."""
+
+_SECRET = re.compile(r"\bsk-(?=[\w-]*\d)[\w-]{16,}")
 
 
 def read_error(status: int | None, headers: Mapping[str, Any], payload: bytes | str) -> GatewayError:
@@ -103,16 +106,21 @@ def _unreadable_error(
     return GatewayError(
         status=status if is_error_status(status) else None,
         message=f"The answer {reason}.",
-        raw=clean(decode(payload[: RAW_CHARS * 4]), RAW_CHARS) or None,
+        raw=_safe(decode(payload[: RAW_CHARS * 4]), RAW_CHARS) or None,
         retry_after=_retry_after(known, {}, {}),
         is_own_rate_limit=status == 429,
     )
 
 
+def _safe(text: str, limit: int) -> str:
+    """Foreign words for a log or page: one clean line, without anything that looks like an API key."""
+    return clean(_SECRET.sub("sk-…", text[: limit * 4]), limit)
+
+
 def _message(fields: Mapping[str, Any], status: int | None) -> str:
     said = fields.get("message")
     if isinstance(said, str) and said.strip():
-        return clean(said, MESSAGE_CHARS)
+        return _safe(said, MESSAGE_CHARS)
     return (
         f"The gateway reported an error ({status}) without a message."
         if status
@@ -174,7 +182,7 @@ def _raw(metadata: Mapping[str, Any]) -> str | None:
         raw = rest or None
     if raw is None or raw == "":
         return None
-    return clean(raw if isinstance(raw, str) else json.dumps(bounded(raw), ensure_ascii=False), RAW_CHARS)
+    return _safe(raw if isinstance(raw, str) else json.dumps(bounded(raw), ensure_ascii=False), RAW_CHARS)
 
 
 def _retry_after(

@@ -27,6 +27,8 @@ CONNECT_LIMIT_S = 10.0
 SEND_LIMIT_S = 10.0
 DRAIN_LIMIT_S = 0.1
 """How long the transfer's end is awaited after a stream's end mark, so that the connection can be reused."""
+AFTER_ERROR_LIMIT_S = 1.0
+"""How long usage, router metadata and the end mark are awaited after an error event; some upstreams send none."""
 
 _NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError, httpx.UnsupportedProtocol)
 
@@ -50,6 +52,7 @@ class ChatRun:
         self._response: httpx.Response | None = None
         self._reader: StreamReader | None = None
         self._has_text = False
+        self._has_error = False
         self._body = bytearray()
 
     async def send(self, client: httpx.AsyncClient, request: httpx.Request, *, is_streamed: bool) -> Exchange:
@@ -91,8 +94,11 @@ class ChatRun:
             reader.feed(line, at_ms)
         if reader.has_done and self._ended_ms is None:
             self._ended_ms = at_ms
-            self._limit_in(DRAIN_LIMIT_S)
-        elif reader.answer.first_text_ms is not None and not self._has_text:
+            self._end_within(DRAIN_LIMIT_S)
+        elif reader.error is not None and not self._has_error:
+            self._has_error = True
+            self._end_within(AFTER_ERROR_LIMIT_S)
+        elif reader.answer.first_text_ms is not None and not (self._has_text or self._has_error):
             self._has_text = True
             self._limit_in(self._limit_s - at_ms / 1000)
 
@@ -115,6 +121,11 @@ class ChatRun:
         if not self._scope.expired():
             self._scope.reschedule(asyncio.get_running_loop().time() + seconds)
 
+    def _end_within(self, seconds: float) -> None:
+        """Bring the limit forward; never put it off."""
+        left_s = (self._scope.when() or 0.0) - asyncio.get_running_loop().time()
+        self._limit_in(min(seconds, left_s))
+
     def _now_ms(self) -> float:
         return (self._clock() - self._origin) * 1000
 
@@ -135,7 +146,8 @@ class ChatRun:
         )
 
     def _is_done(self) -> bool:
-        return self._reader is not None and self._reader.has_done
+        """Whether the stream has said its last: then no break of the transfer is a failure."""
+        return self._reader is not None and (self._reader.has_done or self._reader.error is not None)
 
     def _exchange(self, failure: TransportFailure | None) -> Exchange:
         ended_ms = self._now_ms() if self._ended_ms is None else self._ended_ms

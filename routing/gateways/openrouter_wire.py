@@ -181,13 +181,13 @@ def exchange_from_body(
     A 200 may be padded, hold an error, hold no choices or hold the whole completion inside `provider`.
     """
     known, text = lowered(headers), decode(body)
-    if is_error_status(status):
-        return Exchange(
-            status=status, error=read_error(status, known, text), ended_ms=ended_ms, has_done=True
-        )
     if text.lstrip().startswith(("data:", ": ")):
         lines = (TimedLine(at_ms=ended_ms or 0.0, line=line) for line in text.lstrip().split("\n"))
         return exchange_from_events(lines, status=status, headers=known)
+    if is_error_status(status):
+        return Exchange(
+            status=status, error=read_error(status, known, text), has_done=True, ended_ms=ended_ms
+        )
     return _whole_answer(status, known, text, ended_ms)
 
 
