@@ -1,7 +1,7 @@
 """The two language detectors, loaded on first use and made deterministic.
 
 langdetect names the language of a whole answer, py3langid that of a window; see the measurements in
-docs/verdicts.md. langdetect samples, so it is seeded, and its profiles are read in a fixed order (its own
+tests/benchmarks/verdicts.py. langdetect samples, so it is seeded, and its profiles are read in a fixed order (its own
 loader takes the order of the directory, which differs between machines).
 """
 

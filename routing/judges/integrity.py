@@ -1,7 +1,7 @@
 """Is this text damaged? Encoding faults, control and template tokens, runaway repetition.
 
 Nothing here knows what the text should say; a text in any language is judged alike. The thresholds were
-measured on clean text in 17 languages (docs/verdicts.md).
+measured on clean text in 17 languages (tests/benchmarks/verdicts.py).
 """
 
 import re
@@ -36,11 +36,18 @@ _ROLE_LINE = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 
-# UTF-8 read as Shift-JIS or GBK turns kana, 的, 是, 一 and the full-width comma into these characters,
-# which are all but unused in real text; ftfy does not know these faults.
-_SHIFT_JIS_MARKS = frozenset("縺繧繝繹")
-_GBK_MARKS = frozenset("锛銆鐨涓鏄鍦浠鎴鍚杩鏈浣犲鍙鐪瀹璇鈥鍒")
+# What UTF-8 is misread as, beside what ftfy knows. Text that is truly in one of these scripts is all but never
+# valid UTF-8 when written in its own code page.
+_MISREADINGS = ("latin-1", "cp1251", "cp1250", "cp1254", "cp874", "cp932", "gb18030", "cp949", "big5")
+_UTF8_SHARE = 0.75
+_MIN_MISREAD = 3
 _KNOWN_GARBAGE = ("锟斤拷", "烫烫烫", "屯屯屯")
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
+# Russian in KOI8 read as another Cyrillic page is Cyrillic still, with its capitals the wrong way round.
+_SWAPPED_CASE = re.compile(r"\b[а-яё][А-ЯЁ]{2,}")
+_CAPITALS = re.compile(r"\b[а-яёА-ЯЁ][А-ЯЁ]{2,}")
+_CYRILLIC_WORD = re.compile(r"\b[а-яёА-ЯЁ]{3,}")
+_MOST = 0.8
 
 # Planes and blocks that a newer Unicode than this interpreter's fills; what is unassigned there is not a fault.
 _MAY_BE_ASSIGNED_LATER = ((0x1F000, 0x1FBFF), (0x2A6E0, 0x3347F))
@@ -132,7 +139,7 @@ def _wrong_encoding(text: str) -> Finding | None:
             repaired=printable(repaired[position : position + 40]),
             **_at(text, position),
         )
-    kind = _east_asian_mojibake(text)
+    kind = _misreading(text)
     return faulty(Fault.MOJIBAKE, kind=kind, **_at(text, 0)) if kind else None
 
 
@@ -153,17 +160,35 @@ def _is_no_text(character: str) -> bool:
     return category == "Co"
 
 
-def _east_asian_mojibake(text: str) -> str | None:
+def _misreading(text: str) -> str | None:
+    """The code page a text seems to have been misread in, None for a text that was not."""
     if any(garbage in text for garbage in _KNOWN_GARBAGE):
-        return "gbk"
+        return "gb18030"
+    runs = " ".join(_NOT_ASCII.findall(text))
+    for code_page in _MISREADINGS:
+        if _is_utf8_in(runs, code_page):
+            return code_page
+    if _has_swapped_case(text):
+        return "koi8-r"
     visible = [character for character in text if not character.isspace()]
-    if len(visible) < 12:
-        return None
-    for kind, marks in (("shift-jis", _SHIFT_JIS_MARKS), ("gbk", _GBK_MARKS)):
-        if sum(character in marks for character in visible) / len(visible) > 0.12:
-            return kind
     high_latin = sum("\u00a1" <= character <= "\u00ff" for character in visible)
-    return "single-byte" if high_latin / len(visible) > 0.5 else None
+    return "single byte" if len(visible) >= 12 and high_latin > len(visible) / 2 else None
+
+
+def _has_swapped_case(text: str) -> bool:
+    words, capitals = len(_CYRILLIC_WORD.findall(text)), len(_CAPITALS.findall(text))
+    return capitals >= _MIN_MISREAD and capitals > _MOST * words and bool(_SWAPPED_CASE.search(text))
+
+
+def _is_utf8_in(runs: str, code_page: str) -> bool:
+    """Whether the characters beyond ASCII, written in a code page, are UTF-8 for other characters."""
+    raw = runs.encode(code_page, errors="ignore")
+    read = raw.decode("utf-8", errors="ignore")
+    characters = [character for character in read if ord(character) > 0x7F]
+    wide = sum(1 for byte in raw if byte > 0x7F)
+    read_bytes = sum(len(character.encode()) for character in characters)
+    lost = len(runs) - len(raw.decode(code_page, errors="ignore"))
+    return len(characters) >= _MIN_MISREAD and read_bytes > _UTF8_SHARE * wide and lost < len(runs) / 4
 
 
 def _bare_punctuation(text: str) -> Finding | None:

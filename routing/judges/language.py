@@ -2,7 +2,7 @@
 
 A Unicode-script gate looks first; then langdetect names the language of the whole answer and py3langid looks
 once at the whole among everything it knows; windows find mixing. Measured on clean and spliced text in 17
-languages (docs/verdicts.md).
+languages (tests/benchmarks/verdicts.py).
 """
 
 import re
@@ -30,6 +30,7 @@ _NOT_PROSE = re.compile(
     r"|(?:https?://|www\.)[!-~]{1,2000}"
     r"|[A-Za-z0-9._+-]{1,64}@[A-Za-z0-9.-]{1,255}"
     r"|</?[A-Za-z][^<>]{0,200}>|&#?[A-Za-z0-9]{1,10};"
+    r"|[A-Za-z0-9.-]{0,60}[_/][A-Za-z0-9_./-]{1,200}"
 )
 
 

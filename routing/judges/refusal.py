@@ -21,6 +21,7 @@ FOLDER = Path(__file__).parent / "refusals"
 _REACH = 90
 _HEAD_CHARS = 1200
 _MAX_SENTENCES = 3
+_SENTENCE_CHARS = 240  # Thai ends no sentence with a mark
 
 _QUOTES_AND_ACTIONS = re.compile(
     r"\"[^\"\n]{0,600}\"|“[^”\n]{0,600}”|„[^“”\n]{0,600}[“”]|«[^»\n]{0,600}»|»[^«\n]{0,600}«"
@@ -70,7 +71,8 @@ def _sentences_in_own_voice(text: str) -> Sequence[str]:
     plain = normalise(text[:_HEAD_CHARS])
     plain = _DASHED_SPEECH.sub(" ", _QUOTES_AND_ACTIONS.sub(" ", plain))
     sentences = (match.group().strip(" \t\n-–—*_#>:,;()[]") for match in _SENTENCE.finditer(plain))
-    return [sentence for sentence in sentences if any(c.isalpha() for c in sentence)][:_MAX_SENTENCES]
+    spoken = [sentence[:_SENTENCE_CHARS] for sentence in sentences if any(c.isalpha() for c in sentence)]
+    return spoken[:_MAX_SENTENCES]
 
 
 def normalise(text: str) -> str:
