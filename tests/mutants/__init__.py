@@ -1,0 +1,1 @@
+"""For each rule, one listed change of the code that some test must notice."""
