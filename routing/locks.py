@@ -10,10 +10,18 @@ def lock_model(model_pk: int) -> RoutedModel:
     On SQLite the transaction itself is the lock: only one can write.
     """
     require_transaction("A model's lock")
-    return RoutedModel.objects.select_for_update(of=("self",)).select_related("gateway").get(pk=model_pk)
+    return (
+        RoutedModel.objects.select_for_update(of=("self",), no_key=True)
+        .select_related("gateway")
+        .get(pk=model_pk)
+    )
 
 
 def lock_all_models() -> list[RoutedModel]:
     """Every model's row, locked in the order of their keys, so that nobody waits in a circle."""
     require_transaction("The models' locks")
-    return list(RoutedModel.objects.select_for_update(of=("self",)).select_related("gateway").order_by("pk"))
+    return list(
+        RoutedModel.objects.select_for_update(of=("self",), no_key=True)
+        .select_related("gateway")
+        .order_by("pk")
+    )

@@ -24,3 +24,10 @@ def require_transaction(what: str) -> None:
     """Raise RuntimeError unless inside a transaction: `what` must not be half done."""
     if not connection.in_atomic_block:
         raise RuntimeError(f"{what} belongs in the transaction of its decision.")
+
+
+def lock_version() -> int:
+    """The version, which stays as it is until the transaction ends. Taken after all locks of models."""
+    require_transaction("The version's lock")
+    row = SnapshotVersion.objects.select_for_update().filter(pk=1).first()
+    return row.version if row else 0
