@@ -97,22 +97,14 @@ def attempt(mutant: Mutant, tree: Path) -> Fate:
 
 def run_tests(tests: Iterable[str], tree: Path, *, is_plain: bool) -> int | None:
     """The exit code of pytest; None when the tests had to be ended."""
-    plain = ("-c", "tests/mutants/domain.ini", "--rootdir", ".") if is_plain else ("-p", "no:playwright")
+    plain = ("-c", "tests/mutants/domain.ini", "--rootdir", ".")
+    options = plain if is_plain else ("-p", "no:playwright", "-p", "no:randomly")
     # -B: Python would take a changed file of the same size and second for the compiled unchanged one.
-    command = [
-        sys.executable,
-        "-B",
-        "-m",
-        "pytest",
-        "-x",
-        "-q",
-        "-p",
-        "no:randomly",
-        "--tb=no",
-        *plain,
-        *tests,
-    ]
-    surroundings = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-B", "-m", "pytest", "-x", "-q", "--tb=no", *options, *tests]
+    # hypothesis has a profile for CI: the same examples every time, and no limit that a busy machine breaks.
+    surroundings = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "CI": "true"}
+    if is_plain:
+        surroundings["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     try:
         done = subprocess.run(
             command, cwd=tree, env=surroundings, capture_output=True, timeout=LIMIT_S, check=False, text=True

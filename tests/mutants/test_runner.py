@@ -1,5 +1,6 @@
 """The mutation check tells noticed, surviving, outdated and broken entries apart, and leaves the tree as it was."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -13,15 +14,15 @@ TEST = "from rules import is_due\n\ndef test_due():\n    assert is_due(25)\n    
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     (tmp_path / "rules.py").write_text(SOURCE)
-    (tmp_path / "pytest.ini").write_text(
-        "[pytest]\naddopts = -p no:django -p no:cacheprovider\npythonpath = .\n"
-    )
-    (tmp_path / "test_edge.py").write_text(TEST.format(edge="is_due(24)"))
-    (tmp_path / "test_weak.py").write_text(TEST.format(edge="not is_due(1)"))
+    (tmp_path / "tests" / "mutants").mkdir(parents=True)
+    shutil.copy(LISTED.with_name("domain.ini"), tmp_path / "tests" / "mutants")
+    (tmp_path / "domain").mkdir()
+    (tmp_path / "domain" / "test_edge.py").write_text(TEST.format(edge="is_due(24)"))
+    (tmp_path / "domain" / "test_weak.py").write_text(TEST.format(edge="not is_due(1)"))
     return tmp_path
 
 
-def mutant(*, new: str, old: str = "gap >= 24", test: str = "test_edge.py") -> Mutant:
+def mutant(*, new: str, old: str = "gap >= 24", test: str = "./domain/test_edge.py") -> Mutant:
     return Mutant(rule="C12", file="rules.py", old=old, new=new, tests=[test])
 
 
@@ -30,16 +31,21 @@ def mutant(*, new: str, old: str = "gap >= 24", test: str = "test_edge.py") -> M
     ("changed", "fate"),
     [
         pytest.param(mutant(new="gap > 24"), Fate.NOTICED, id="a test at the edge notices"),
-        pytest.param(mutant(new="gap > 24", test="test_weak.py"), Fate.SURVIVED, id="a weak test does not"),
+        pytest.param(
+            mutant(new="gap > 24", test="./domain/test_weak.py"), Fate.SURVIVED, id="a weak test does not"
+        ),
         pytest.param(mutant(old="gap >= 25", new="gap"), Fate.NOT_APPLICABLE, id="the code has changed"),
         pytest.param(mutant(old="gap", new="pause"), Fate.NOT_APPLICABLE, id="the place is not unique"),
         pytest.param(mutant(new="gap >=="), Fate.BROKEN, id="a change that cannot run proves nothing"),
-        pytest.param(mutant(new="gap > 24", test="test_gone.py"), Fate.BROKEN, id="the test is gone"),
+        pytest.param(
+            mutant(new="gap > 24", test="./domain/test_gone.py"), Fate.BROKEN, id="the test is gone"
+        ),
     ],
 )
 def test_each_entry_meets_its_fate_and_the_tree_stays_as_it_was(
     tree: Path, changed: Mutant, fate: Fate
 ) -> None:
+    assert changed.is_plain
     assert attempt(changed, tree) is fate
     assert (tree / "rules.py").read_text() == SOURCE
 
