@@ -63,7 +63,8 @@ install() {
     fi
     # A .venv made by uv has no pip; an interrupted one may have half of it.
     "$venv/bin/python" -m pip --version >/dev/null 2>&1 || "$venv/bin/python" -m ensurepip >/dev/null 2>&1 || make_venv
-    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes -r "$1"
+    # One dependency has only a source distribution: old pips build it by a way of their own unless told.
+    PIP_USE_PEP517=1 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes -r "$1"
 }
 
 if is_new_enough "$venv/bin/python" && { is_done "$extra" || is_done dev; }; then
