@@ -51,13 +51,16 @@ def judge_language(text: str, expected: str, *, policy: LanguagePolicy = DEFAULT
     whole = evidence["whole"] = _whole_opinion(prose)
     if Script.HAN in language.typical:
         evidence["variants"] = chinese_variants(prose)
+    outside = _language_outside(whole, language, policy)
+    if outside is not None:
+        return faulty(Fault.WRONG_LANGUAGE, **evidence, intruder=outside)
+    intrusions = find_intrusions(prose, letters, language, policy)
     other = _other_language_of_whole(letters, whole, language, policy)
+    if is_mixed(intrusions, total, policy) and (other is None or _share(intrusions, total) < policy.whole_share):
+        return faulty(Fault.MIXED_LANGUAGES, **evidence, **_describe(intrusions, prose, total))
     if other is not None:
         return faulty(Fault.WRONG_LANGUAGE, **evidence, intruder=other)
-    intrusions = find_intrusions(prose, letters, language, policy)
     evidence |= _describe(intrusions, prose, total)
-    if is_mixed(intrusions, total, policy):
-        return faulty(Fault.MIXED_LANGUAGES, **evidence)
     return sound(**evidence) if _is_recognised(whole, language) else unsure(Fault.AMBIGUOUS, **evidence)
 
 
@@ -99,7 +102,11 @@ def _other_language_of_whole(
     named, seconded = _first(whole["langdetect"]), _first(whole["py3langid"])
     if named is not None and named == seconded != language.code and _may_be_written(named, share, policy):
         return named
-    return _language_outside(whole, language, policy)
+    return None
+
+
+def _share(intrusions: Sequence[Intrusion], total: int) -> float:
+    return sum(run.weight for run in intrusions) / total
 
 
 def _language_in_script(script: Script, whole: Mapping[str, Mapping[str, float]]) -> str:

@@ -86,7 +86,8 @@ class LanguagePolicy:
 
     A foreign window has p(other) - p(expected) over `margin`. An answer is mixed when one intruder holds
     `min_share` of the weight in `min_windows` windows; when that is one sentence only, `edge_sentence_share`
-    if the answer begins or ends with it, `inner_sentence_share` if the text returns from it.
+    if the answer begins or ends with it, `inner_sentence_share` if the text returns from it. An answer whose whole
+    is named as another language is wholly in it when foreign windows hold `whole_share`, else mixed.
     """
 
     min_weight: int = 80
@@ -102,6 +103,7 @@ class LanguagePolicy:
     kana_trace: float = 0.05
     outside_margin: float = 0.6
     own_script_share: float = 0.1
+    whole_share: float = 0.8
     max_chars: int = 20_000
 
 

@@ -25,7 +25,7 @@ _SENTENCE_CHARS = 240  # Thai ends no sentence with a mark
 
 _QUOTES_AND_ACTIONS = re.compile(
     r"\"[^\"\n]{0,600}\"|“[^”\n]{0,600}”|„[^“”\n]{0,600}[“”]|«[^»\n]{0,600}»|»[^«\n]{0,600}«"
-    r"|「[^」\n]{0,600}」|『[^』\n]{0,600}』|\*\*?[^*\n]{1,600}\*\*?|_[^_\n]{1,600}_|(?<!\w)'[^'\n]{2,600}'(?!\w)"
+    r"|「[^」\n]{0,600}」|『[^』\n]{0,600}』|\*\*?[^*\n]{1,600}\*\*?|_[^_\n]{1,600}_|(?<!\w)'(?:[^'\n]|(?<=\w)'(?=\w)){2,600}'(?!\w)"
 )
 # A dialogue dash opens speech in Spanish, French, Polish, Russian, Portuguese, Turkish ...
 _DASHED_SPEECH = re.compile(r"^\s*[—–―-]\s.*$", re.MULTILINE)
