@@ -81,7 +81,9 @@ class Oracle:
         asked = {contract(pair) for pair in marks}
         self.leave(tag, at, {pair for pair in culprits if marks and contract(pair) not in asked})
         culprits = self.failed(tag) | self.held.get(tag, (at, set()))[1]
-        latest = {pair: marks.get(pair) or next(s for s in self.signs(tag, pair) if s in "+-") for pair in culprits}
+        latest = {
+            pair: marks.get(pair) or next(s for s in self.signs(tag, pair) if s in "+-") for pair in culprits
+        }
         kind = "frozen"
         if "-" in marks.values():
             kind = "failing"
@@ -107,7 +109,10 @@ class Oracle:
             rows = {tag: marks | ({"F": "?"} if marks.get("F") == "+" else {}) for tag, marks in rows.items()}
         for name in ("L", "F", "S", "language"):
             seen = [
-                (tag, pair) for tag in rows for pair in rows[tag] if contract(pair) == name and rows[tag][pair] in "+-"
+                (tag, pair)
+                for tag in rows
+                for pair in rows[tag]
+                if contract(pair) == name and rows[tag][pair] in "+-"
             ]
             bad = [tag for tag, pair in seen if rows[tag][pair] == "-"]
             if len({tag.split("/")[0] for tag in bad}) >= 3 and len(bad) * 10 >= len(seen) * 8:
@@ -122,7 +127,7 @@ class Oracle:
             other.split("/")[0]
             for other, flags in self.serving.items()
             if other != tag and other not in self.held and not flags.get("in_other_tier")
-            if not (self.silent[other][-3:] == [True] * 3)
+            if self.silent[other][-3:] != [True] * 3
         }
         refused = "protect" if self.serving[tag].get("is_protected") else "refuse" if len(left) < 2 else ""
         if refused:
@@ -151,7 +156,11 @@ class Oracle:
             renewing = []
             for tag in ending:
                 is_open = tag in self.serving and not self.serving[tag].get("in_other_tier")
-                if is_open and self.is_two(tag, "failing") and at - self.streak(tag)[0][1] <= 12 * self.interval:
+                if (
+                    is_open
+                    and self.is_two(tag, "failing")
+                    and at - self.streak(tag)[0][1] <= 12 * self.interval
+                ):
                     renewing.append(tag)
                     del self.held[tag]
                 else:
@@ -160,10 +169,7 @@ class Oracle:
                 if not self.ask(tag, at, "renew"):
                     self.expire(tag, at, is_free=False)
 
-    def take(self, one: HistoryRound) -> None:
-        at = moment(one.at)
-        self.wait(at)
-        rows = {tag: marks_of(word) for tag, word in one.words.items() if word != "."}
+    def discover(self, one: HistoryRound, at: datetime, rows: dict[str, Marks]) -> None:
         for tag, marks in rows.items():
             if tag not in self.serving:
                 self.diary.setdefault(tag, []).append(("anew", at, {}))
@@ -171,6 +177,12 @@ class Oracle:
                 self.silent.setdefault(tag, []).append(set(marks.values()) == {"!"})
             self.silent.setdefault(tag, [])
         self.serving = {tag: dict(one.flags.get(tag, {})) for tag in rows}
+
+    def take(self, one: HistoryRound) -> None:
+        at = moment(one.at)
+        self.wait(at)
+        rows = {tag: marks_of(word) for tag, word in one.words.items() if word != "."}
+        self.discover(one, at, rows)
         is_soon = self.scored_at is not None and at - self.scored_at < 0.8 * self.interval
         if one.is_manual or one.is_our_side or is_soon:
             return

@@ -27,20 +27,20 @@ def by_the_text(history: History) -> list[Told]:
     return oracle.told
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(24))
 def test_two_readings_of_the_rules_decide_the_same_in_a_long_history(seed: int) -> None:
-    history = random_history(seed, 150)
+    history = random_history(seed, 100)
     assert by_the_code(history) == by_the_text(history)
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(histories())
 def test_two_readings_of_the_rules_decide_the_same(history: History) -> None:
     assert by_the_code(history) == by_the_text(history)
 
 
 def test_the_long_histories_see_every_action_the_second_reading_knows() -> None:
-    seen = {action for seed in range(20) for _, action, _, _ in by_the_text(random_history(seed, 150))}
+    seen = {action for seed in range(12) for _, action, _, _ in by_the_text(random_history(seed, 100))}
     assert seen == {
         "suspend", "renew", "refuse", "protect", "recover", "expire", "unsettled", "weakened", "common_cause",
     }  # fmt: skip
