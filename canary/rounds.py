@@ -87,19 +87,26 @@ def _stretch(model: RoutedModel, now: datetime) -> float:
     return schedule.stretch(spend, now=now, interval_s=model.interval_s)
 
 
-def _create(model: RoutedModel, *, now: datetime, slot: int | None) -> Round | None:
+def _create(model: RoutedModel, *, now: datetime, slot: int | None, holder: str = "") -> Round | None:
     """The row is the claim: of several beats exactly one makes it."""
+    leased_until = now + timedelta(seconds=settings.ROUND_LEASE_S) if holder else None
     try:
         with transaction.atomic():
-            return Round.objects.create(model=model, slot=slot, is_manual=slot is None, started_at=now)
+            return Round.objects.create(
+                model=model, slot=slot, is_manual=slot is None, started_at=now,
+                lease_owner=holder, leased_until=leased_until,
+            )  # fmt: skip
     except IntegrityError:
         return None
 
 
-def request_round(model_pk: int, *, actor: str) -> Round:
-    """Ask for a round by hand: the next tick hands it to a worker; it scores nobody (C12). Raises `RoundRunning`."""
+def request_round(model_pk: int, *, actor: str, holder: str = "") -> Round:
+    """Ask for a round by hand; it scores nobody (C12). Raises `RoundRunning`.
+
+    The next tick hands it to a worker, unless a `holder` is named who carries it out itself.
+    """
     model = RoutedModel.objects.get(pk=model_pk)
-    round_ = _create(model, now=database_now(), slot=None)
+    round_ = _create(model, now=database_now(), slot=None, holder=holder)
     if round_ is None:
         raise RoundRunning(f"A round of {model.slug} is running; ask again when it has closed.")
     logger.info("round %s of %s was asked for by %s", round_.pk, model.slug, actor)
@@ -122,9 +129,16 @@ def _is_free(now: datetime) -> Q:
     return Q(leased_until__isnull=True) | Q(leased_until__lt=now)
 
 
-def work(round_pk: UUID, *, selection: Selection = EVERYTHING) -> Round | None:
-    """Carry a round out and close it. None when another worker holds it or it has closed."""
-    owner = _take(round_pk)
+def work_by_hand(model_pk: int, *, actor: str, selection: Selection = EVERYTHING) -> Round | None:
+    """A round asked for by hand and carried out here and now. Raises `RoundRunning`."""
+    holder = uuid4().hex
+    asked = request_round(model_pk, actor=actor, holder=holder)
+    return work(asked.pk, selection=selection, holder=holder)
+
+
+def work(round_pk: UUID, *, selection: Selection = EVERYTHING, holder: str = QUEUE) -> Round | None:
+    """Carry out a round that is free or held by `holder`, and close it. None when somebody else holds it."""
+    owner = _take(round_pk, holder)
     if owner is None:
         return None
     round_ = Round.objects.select_related("model__gateway").get(pk=round_pk)
@@ -148,12 +162,12 @@ def work(round_pk: UUID, *, selection: Selection = EVERYTHING) -> Round | None:
     return round_
 
 
-def _take(round_pk: UUID) -> str | None:
-    """Take the lease of a running round that is queued or free. Returns the owner's mark."""
+def _take(round_pk: UUID, holder: str = QUEUE) -> str | None:
+    """Take the lease of a running round that is free or held by `holder`. Returns the owner's mark."""
     now = database_now()
     owner = uuid4().hex
     taken = Round.objects.filter(
-        _is_free(now) | Q(lease_owner=QUEUE), pk=round_pk, status=RoundStatus.RUNNING
+        _is_free(now) | Q(lease_owner=holder), pk=round_pk, status=RoundStatus.RUNNING
     ).update(
         leased_until=now + timedelta(seconds=settings.ROUND_LEASE_S), lease_owner=owner, takeovers=F("takeovers") + 1
     )

@@ -1,5 +1,6 @@
 """Probe runs as rows: due, sent, done; judged and written down the moment the answer is complete."""
 
+import logging
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -12,12 +13,15 @@ from canary.models import ProbeRun, Round, RunState
 from canary.planning import ESTIMATED_PROMPT_TOKENS, estimated_usd
 from canary.probes.base import Probe, ProbeRequest, is_our_side
 from canary.probes.language import judge_prose
+from incidents.domain.storable import storable_json, storable_text
 from routing.clock import database_now
 from routing.domain.modes import CapabilitySource
 from routing.gateways.base import Attribution, Exchange
 from routing.judges.beginnings import judge_beginning
 from routing.judges.findings import Outcome
 from routing.models import Capability, RoutedModel
+
+logger = logging.getLogger(__name__)
 
 # Rule C3: from one named provider these are its own; from two different ones in a round they are ours.
 ACCOUNT_STATUSES = frozenset({401, 402, 403, 429})
@@ -115,19 +119,31 @@ def judge_and_store(
     run: ProbeRun, probe: Probe, request: ProbeRequest, exchange: Exchange, attribution: Attribution
 ) -> Judgement:
     """Judge an exchange and write everything down in one conditional UPDATE."""
-    judged = probe.judge(exchange, request, attribution=attribution)
+    judged = _judge(run, probe, request, exchange, attribution)
     ProbeRun.objects.filter(pk=run.pk, state=RunState.SENT).update(
         state=RunState.DONE,
         done_at=database_now(),
         prompt_id=request.prompt_id,
         verdict=judged.verdict.value,
         reason=judged.reason.value,
-        evidence=_evidence(run, judged, exchange),
-        text=exchange.text[:TEXT_LIMIT].replace("\x00", "\N{REPLACEMENT CHARACTER}") if settings.STORE_EVIDENCE_TEXT else "",
+        evidence=storable_json(_evidence(run, judged, exchange)),
+        text=storable_text(exchange.text[:TEXT_LIMIT]) if settings.STORE_EVIDENCE_TEXT else "",
         cost_usd=_cost(run, exchange),
         **_measurements(exchange),
     )
     return judged
+
+
+def _judge(
+    run: ProbeRun, probe: Probe, request: ProbeRequest, exchange: Exchange, attribution: Attribution
+) -> Judgement:
+    """The probe's judgement. A judge that stumbles over an answer is our fault: inconclusive, and in the log."""
+    try:
+        return probe.judge(exchange, request, attribution=attribution)
+    except Exception as error:  # one strange answer must not cost the round everybody else's
+        logger.exception("the judge of %s failed on run %s", run.contract, run.pk)
+        evidence = {"judge_failed": type(error).__name__}
+        return Judgement(verdict=Verdict.INCONCLUSIVE, reason=Reason.AMBIGUOUS, evidence=evidence)
 
 
 def _evidence(run: ProbeRun, judged: Judgement, exchange: Exchange) -> dict[str, Any]:
@@ -144,8 +160,8 @@ def _evidence(run: ProbeRun, judged: Judgement, exchange: Exchange) -> dict[str,
 def _measurements(exchange: Exchange) -> dict[str, Any]:
     return {
         "http_status": exchange.status,
-        "served_by": (exchange.served_by or "")[:200],
-        "generation_id": (exchange.generation_id or "")[:200],
+        "served_by": storable_text(exchange.served_by or "")[:200],
+        "generation_id": storable_text(exchange.generation_id or "")[:200],
         "ttft_ms": exchange.first_text_ms,
         "first_token_ms": exchange.first_token_ms,
         "total_ms": exchange.ended_ms,

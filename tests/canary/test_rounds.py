@@ -114,8 +114,7 @@ def test_the_failing_language_stays_whatever_the_rotation_says(sandbox: SandboxG
 def test_a_round_asked_for_by_hand_scores_nobody(sandbox: SandboxGateway, model: RoutedModel) -> None:
     sandbox.faults("faulty/fp4", MIXES)
     for _ in range(2):
-        asked = rounds.request_round(model.pk, actor="test")
-        rounds.work(asked.pk)
+        rounds.work_by_hand(model.pk, actor="test")
     assert not Suspension.objects.exists()
     assert set(EndpointRound.objects.values_list("result", flat=True)) == {""}
     assert EndpointRound.objects.filter(raw__language="fail").count() == 2
@@ -231,9 +230,9 @@ def test_an_exhausted_budget_probes_nothing_and_is_told_once(sandbox: SandboxGat
 
 
 def test_a_probe_by_hand_runs_only_what_was_chosen(sandbox: SandboxGateway, model: RoutedModel) -> None:
-    asked = rounds.request_round(model.pk, actor="test")
-    rounds.work(asked.pk, selection=Selection(tag="south", contract=Contract.LANGUAGE, language="th", repeat=3))
-    runs = ProbeRun.objects.filter(round=asked)
+    chosen = Selection(tag="south", contract=Contract.LANGUAGE, language="th", repeat=3)
+    probed = rounds.work_by_hand(model.pk, actor="test", selection=chosen)
+    runs = ProbeRun.objects.filter(round=probed)
     assert [(run.endpoint.tag, run.contract, run.language, run.ordinal) for run in runs.order_by("ordinal")] == [
         ("south", "language", "th", ordinal) for ordinal in range(3)
     ]

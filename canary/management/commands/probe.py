@@ -44,10 +44,9 @@ class Command(BaseCommand):
             language=options["language"], repeat=options["repeat"],
         )  # fmt: skip
         try:
-            asked = rounds.request_round(model.pk, actor="command line")
+            round_ = rounds.work_by_hand(model.pk, actor="command line", selection=selection)
         except rounds.RoundRunning as error:
             raise CommandError(str(error)) from error
-        round_ = rounds.work(asked.pk, selection=selection)
         if round_ is None:
             raise CommandError("Another worker took the round; look for it in the admin.")
         for run in round_.runs.select_related("endpoint").order_by("endpoint__tag", "contract", "ordinal"):

@@ -27,10 +27,9 @@ class Command(BaseCommand):
         if model is None:
             raise CommandError(f"No model {options['model']} is watched; see `manage.py discover {options['model']} --watch`.")
         try:
-            asked = rounds.request_round(model.pk, actor="command line")
+            round_ = rounds.work_by_hand(model.pk, actor="command line")
         except rounds.RoundRunning as error:
             raise CommandError(str(error)) from error
-        round_ = rounds.work(asked.pk)
         if round_ is None:
             raise CommandError("Another worker took the round; look for it in the admin.")
         for row in round_.endpoint_rounds.select_related("endpoint").order_by("endpoint__tag"):
