@@ -12,7 +12,7 @@ from sandbox.failures import Failure, GatewayRefusal, refusal
 from sandbox.faults import KINDS
 from sandbox.scenario import Endpoint, Fault, Model
 from sandbox.selection import select
-from sandbox.state import SandboxState, active_faults
+from sandbox.state import SandboxState
 from sandbox.turn import Opening, Turn
 
 
@@ -118,16 +118,16 @@ def perform(state: SandboxState, request: ChatRequest, model: Model, endpoint: E
     rng = state.upstream_rng(model, endpoint)
     scene = Scene(request=request, model=model, endpoint=endpoint, rng=rng, wall_s=state.timing.wall())
     turn = healthy(scene)
-    for fault in active_faults(endpoint.faults, now_s=state.now_s):
+    for index, fault in enumerate(endpoint.faults):
         # Drawn whether or not the request is concerned, so that faults do not shift each other's draws.
         is_drawn = fault.probability >= 1 or rng.random() < fault.probability
-        if is_drawn and _concerns(fault, scene):
+        if is_drawn and _concerns(fault, scene, state.now_s) and state.may_strike(model, endpoint, index):
             kind = KINDS[fault.kind]
             turn = kind.apply(turn, scene, kind.filled(fault.params))
             turn = replace(turn, applied=(*turn.applied, fault.kind))
     return turn
 
 
-def _concerns(fault: Fault, scene: Scene) -> bool:
-    asked = scene.request.is_asked(fault.when)
-    return asked and (not fault.languages or scene.language in fault.languages)
+def _concerns(fault: Fault, scene: Scene, now_s: float) -> bool:
+    is_asked = scene.request.is_asked(fault.when) and fault.window.contains(now_s)
+    return is_asked and (not fault.languages or scene.language in fault.languages)

@@ -16,6 +16,8 @@ _ARCHITECTURE = {
     "input_modalities": ["text"],
     "output_modalities": ["text"],
 }
+# The two answers were recorded with these keys in different orders.
+_MODELS_ORDER = ("modality", "input_modalities", "output_modalities", "tokenizer", "instruct_type")
 
 
 def per_token(price: float) -> str:
@@ -94,7 +96,7 @@ def _model(model: Model, endpoints: list[Endpoint]) -> dict[str, Any]:
         "created": _CREATED,
         "description": f"{model.name} is a model of the sandbox gateway.",
         "context_length": model.context_length,
-        "architecture": _ARCHITECTURE,
+        "architecture": {key: _ARCHITECTURE[key] for key in _MODELS_ORDER},
         "pricing": {
             "prompt": per_token(cheapest.price_prompt if cheapest else 0),
             "completion": per_token(cheapest.price_completion if cheapest else 0),

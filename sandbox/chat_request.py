@@ -37,11 +37,14 @@ _NOT_PARAMETERS = frozenset(
     }
 )
 
-# What marks a prompt as role-play: the word itself in several languages, or an action between asterisks.
+# What marks a prompt as role-play: the word in the seventeen languages, a scene or story to be continued, or an
+# action between asterisks.
 _ROLE_PLAY = re.compile(
-    r"role[- ]?play|in[- ]character|rollenspiel|jeu de rôle|juego de rol|gioco di ruolo|rollenspel|"
-    r"jogo de interpretação|odgrywanie ról|ролев|рольов|rol yapma|nhập vai|bermain peran|สวมบทบาท|"
-    r"ロールプレイ|역할극|角色扮演|(?<!\*)\*[^*\n]{2,80}\*(?!\*)",
+    r"role[- ]?play|in[- ]character|continue the (?:scene|story|tale)|co-author|the narrator|"
+    r"rollenspiel|rollenspel|jeux? de rôle|juegos? de rol|giochi? di ruolo|gioco di ruolo|"
+    r"jogos? de (?:interpretação|rpg|papéis)|gr(?:a|y|ę|ze) fabularn|odgryw\w* r[oó]l|ролев|рольов|"
+    r"rol (?:yap|oyun|can)|nhập vai|(?:bermain|permainan) peran|สวมบทบาท|บทบาทสมมติ|"
+    r"ロールプレイ|역할극|역할 놀이|롤플레이|角色扮演|(?<!\*)\*(?=\w)[^*\n]{2,80}(?<=\S)\*(?!\*)",
     re.IGNORECASE,
 )
 

@@ -8,7 +8,7 @@ from typing import Any
 from sandbox.catalogue import endpoints_body, models_body
 from sandbox.exchange import Exchange, encode, send_bytes, send_json
 from sandbox.failures import Headers, edge_refusal, refusal
-from sandbox.faults.errors import ERROR_PAGE
+from sandbox.faults.shapes import ERROR_PAGE
 from sandbox.gateway_faults import DISCOVERY_KINDS, stand_in_the_way
 from sandbox.scenario import Endpoint, GatewayFault, Model
 from sandbox.state import SandboxState

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from sandbox.exchange import Exchange
 from sandbox.failures import Failure, GatewayRefusal, edge_refusal, own_rate_limit
-from sandbox.faults.errors import ERROR_PAGE, retry_after
+from sandbox.faults.errors import retry_after
 from sandbox.faults.registry import Param, choice, flag, number, text
+from sandbox.faults.shapes import ERROR_PAGE
 from sandbox.state import SandboxState
 
 # Change the answers of /models and /models/{id}/endpoints.

@@ -9,7 +9,7 @@ from collections import Counter
 from functools import cache, lru_cache
 from importlib import resources
 
-_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_WORD = re.compile(r"[^\W\d_]+")
 
 # Letters that belong to one language of the seventeen (or nearly so), each worth a few frequent words.
 _TELLING_LETTERS = {

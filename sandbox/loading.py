@@ -154,6 +154,7 @@ def _fault(table: Table) -> Fault:
         params=_params(table, KINDS[kind].params),
         window=_window(table),
         probability=table.number("probability", 1.0, most=1),
+        times=table.whole("times", 0) or None,
         when=frozenset(When(name) for name in table.choices("when", ("all",), tuple(When))),
         languages=frozenset(table.choices("languages", (), LANGUAGES)),
     )

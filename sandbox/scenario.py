@@ -114,12 +114,16 @@ EVERY_TOKEN = "*"  # noqa: S105 - it stands for any
 
 @dataclass(frozen=True, kw_only=True)
 class Fault:
-    """One scripted misbehaviour: its kind, its parameters, and the requests and times it applies to."""
+    """One scripted misbehaviour: its kind, its parameters, and the requests and times it applies to.
+
+    `times` limits how often it strikes in all; None is without limit.
+    """
 
     kind: str
     params: Mapping[str, ParamValue] = field(default_factory=dict)
     window: Window = ALWAYS
     probability: float = 1.0
+    times: int | None = None
     when: frozenset[When] = frozenset({When.ALL})
     languages: frozenset[str] = frozenset()
 

@@ -8,7 +8,7 @@ from random import Random
 from sandbox import failures
 from sandbox.chat_request import ChatRequest
 from sandbox.preferences import Preferences
-from sandbox.scenario import SERVICE_TIERS, Endpoint, Model
+from sandbox.scenario import SERVICE_TIERS, Endpoint, Model, Reasoning
 
 # A precision covers its variants.
 _COVERS = {"fp4": {"fp4", "mxfp4", "nvfp4"}, "fp8": {"fp8", "mxfp8"}}
@@ -39,6 +39,8 @@ def select(
     """
     if not serving:
         raise failures.refusal(404, f"No endpoints found for {model.id}.")
+    if model.reasoning is Reasoning.MANDATORY and request.reasoning_effort == "none":
+        raise failures.bad_request("Reasoning is mandatory for this endpoint and cannot be disabled.")
     allowed = _allowed(model, serving, request)
     able = _able(model, allowed, request)
     ordered = _ordered(able, request, sort=sort or request.preferences.sort, rng=rng)

@@ -54,6 +54,13 @@ class ScriptedServer(uvicorn.Server):
         """Signals stay with the owner, so that a stop is an ordinary end with status 0."""
         yield
 
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Drop every connection first: a stalled answer would otherwise hold the end up."""
+        for connection in list(self.server_state.connections):
+            if isinstance(connection, DroppingProtocol):
+                connection.transport.abort()
+        await super().shutdown(sockets)
+
 
 def listen(host: str, port: int) -> socket.socket:
     """A bound socket; port 0 takes a free one. Raises OSError when the address is taken."""
@@ -69,7 +76,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def server(app: Any) -> ScriptedServer:
-    """A server for the application; answers under way get a second to end at shutdown."""
+    """A server for the application; answers under way are cut off when it ends."""
     config = uvicorn.Config(
         app,
         http=DroppingProtocol,
@@ -79,7 +86,7 @@ def server(app: Any) -> ScriptedServer:
         access_log=False,
         proxy_headers=False,
         server_header=False,
-        timeout_graceful_shutdown=1,
+        timeout_graceful_shutdown=3,
         timeout_keep_alive=30,
         backlog=4096,
     )

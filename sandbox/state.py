@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
@@ -133,6 +133,11 @@ class SandboxState:
         self._draws[key] += 1
         return self._draws[key]
 
+    def may_strike(self, model: Model, endpoint: Endpoint, index: int) -> bool:
+        """Whether the endpoint's fault has strikes left; counts this one."""
+        limit = endpoint.faults[index].times
+        return limit is None or self._draw("strike", model.id, endpoint.tag, str(index)) <= limit
+
     def gateway_fault(self, kind: str, model: str = "") -> GatewayFault | None:
         """The active gateway fault of this kind for the model, if its draw says so."""
         now_s = self.now_s
@@ -190,6 +195,8 @@ class SandboxState:
             for endpoint in model.endpoints
         )
         self.models[model_id] = replace(model, endpoints=endpoints)
+        for key in [key for key in self._draws if key[:3] == ("strike", model_id, tag)]:
+            del self._draws[key]
         return True
 
     def report(self) -> dict[str, Any]:
@@ -222,8 +229,3 @@ class SandboxState:
 def _trim(kept: OrderedDict[str, Any], most: int) -> None:
     while len(kept) > most:
         kept.popitem(last=False)
-
-
-def active_faults(faults: Sequence[Fault], *, now_s: float) -> list[Fault]:
-    """The faults whose window is open."""
-    return [fault for fault in faults if fault.window.contains(now_s)]

@@ -1,6 +1,6 @@
 """The kinds of faults an endpoint can have, by name in `KINDS`; each kind is a function from turn to turn."""
 
-from sandbox.faults import attribution, breakage, errors, structure, timing, wording
+from sandbox.faults import attribution, breakage, errors, in_band, structure, timing, wording
 from sandbox.faults.attribution import GONE, NOT_ALLOWED
 from sandbox.faults.registry import KINDS, Kind, Param, Params
 
@@ -14,6 +14,7 @@ __all__ = [
     "attribution",
     "breakage",
     "errors",
+    "in_band",
     "structure",
     "timing",
     "wording",

@@ -1,9 +1,8 @@
-"""Faults that are errors: before the answer, inside a 200, or in the middle of a stream."""
+"""Faults that are errors before the answer: statuses, rate limits, filters, refusals of the request."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from email.utils import formatdate
 from typing import Any
@@ -12,99 +11,8 @@ from sandbox import failures
 from sandbox.answers import Scene
 from sandbox.failures import Failure
 from sandbox.faults.registry import Params, choice, fault, number, text
-from sandbox.turn import Ending, ErrorPlacement, Opening, Turn
-
-_MESSAGES = {
-    400: "Bad request",
-    401: "Invalid credentials",
-    402: "Insufficient funds",
-    403: "Forbidden",
-    404: "Not found",
-    408: "Request timed out",
-    413: "Payload too large",
-    422: "Unprocessable entity",
-    429: "Rate limit exceeded",
-    500: "Internal server error",
-    502: "Bad gateway",
-    503: "The model is overloaded",
-    504: "Gateway timeout",
-    524: "A timeout occurred",
-    529: "Overloaded",
-}
-_TYPES = {
-    400: "invalid_request",
-    401: "authentication",
-    402: "payment_required",
-    403: "permission_denied",
-    404: "not_found",
-    408: "timeout",
-    413: "payload_too_large",
-    422: "unprocessable",
-    429: "rate_limit_exceeded",
-    500: "server",
-    502: "provider_unavailable",
-    503: "provider_overloaded",
-    504: "timeout",
-    524: "timeout",
-    529: "provider_overloaded",
-}
-_ERROR = "Provider returned error"
-ERROR_PAGE = (
-    "<!DOCTYPE html><html><head><title>Bad gateway</title></head><body><h1>Bad gateway</h1>"
-    "<p>The web server reported a bad gateway error. Please try again in a few minutes.</p></body></html>"
-)
-
-
-def _raw(status: int, name: str | None) -> dict[str, Any]:
-    raw = json.dumps({"error": {"message": _MESSAGES.get(status, "Error"), "code": status}})
-    return {"message": _ERROR, "code": status, "metadata": {"provider_name": name, "raw": raw}}
-
-
-def _raw_object(status: int, name: str | None) -> dict[str, Any]:
-    raw = {"error": {"message": _MESSAGES.get(status, "Error"), "type": _TYPES.get(status, "server")}}
-    return {"message": _ERROR, "code": status, "metadata": {"provider_name": name, "raw": raw}}
-
-
-def _typed(status: int, name: str | None) -> dict[str, Any]:
-    metadata: dict[str, Any] = {
-        "error_type": _TYPES.get(status, "server"),
-        "provider_code": str(status),
-        "provider_name": name,
-        "previous_errors": [],
-    }
-    return {"message": _MESSAGES.get(status, "Error"), "code": status, "metadata": metadata}
-
-
-def _string_code(status: int, name: str | None) -> dict[str, Any]:
-    return {
-        "message": _MESSAGES.get(status, "Error"),
-        "code": "server_error",
-        "metadata": {"provider_name": name},
-    }
-
-
-def _no_code(status: int, name: str | None) -> dict[str, Any]:
-    return {
-        "message": _MESSAGES.get(status, "Error"),
-        "error_type": _TYPES.get(status, "server"),
-        "http_status": status,
-        "metadata": {"provider_name": name},
-    }
-
-
-def _string_error(status: int, name: str | None) -> str:
-    return f"{name or 'provider'}: {_MESSAGES.get(status, 'Error')}"
-
-
-_SHAPES: dict[str, Callable[[int, str | None], dict[str, Any] | str]] = {
-    "raw": _raw,
-    "raw_object": _raw_object,
-    "typed": _typed,
-    "string_code": _string_code,
-    "no_code": _no_code,
-    "string_error": _string_error,
-}
-_SHAPE = choice(*_SHAPES)
+from sandbox.faults.shapes import ERROR_PAGE, PROVIDER_ERROR, SHAPE, SHAPES, typed
+from sandbox.turn import Opening, Turn
 
 
 def failing(turn: Turn, failure: Failure) -> Turn:
@@ -112,22 +20,23 @@ def failing(turn: Turn, failure: Failure) -> Turn:
     return replace(turn, opening=Opening.FAILURE, failure=failure)
 
 
-def _failure(turn: Turn, status: int, shape: str) -> Failure:
-    return Failure(status=status, error=_SHAPES[shape](status, turn.shown_provider))
+def upstream_failure(turn: Turn, status: int, shape: str) -> Failure:
+    """The upstream's error in one of the known shapes."""
+    return Failure(status=status, error=SHAPES[shape](status, turn.shown_provider))
 
 
-@fault("server_error", status=number(503, least=400, most=599), shape=_SHAPE, retry_after=text())
+@fault("server_error", status=number(503, least=400, most=599), shape=SHAPE, retry_after=text())
 def server_error(turn: Turn, scene: Scene, params: Params) -> Turn:
     """The upstream answers with an error status, in any of the known shapes of the body."""
-    failure = _failure(turn, params.whole("status"), params.text("shape"))
+    failure = upstream_failure(turn, params.whole("status"), params.text("shape"))
     headers, hint_s = retry_after(params.text("retry_after"), scene.wall_s)
     return failing(turn, replace(failure, headers=headers, retry_after_s=hint_s))
 
 
-@fault("client_error", status=number(402, least=400, most=499), shape=_SHAPE)
+@fault("client_error", status=number(402, least=400, most=499), shape=SHAPE)
 def client_error(turn: Turn, scene: Scene, params: Params) -> Turn:
     """The upstream blames the request or the account: 400, 401, 402, 403, 404, 413 or 422."""
-    return failing(turn, _failure(turn, params.whole("status"), params.text("shape")))
+    return failing(turn, upstream_failure(turn, params.whole("status"), params.text("shape")))
 
 
 def retry_after(value: str, wall_s: float) -> tuple[failures.Headers, float | None]:
@@ -169,7 +78,7 @@ def rate_limited(turn: Turn, scene: Scene, params: Params) -> Turn:
 def _rate_limit_error(turn: Turn, scene: Scene, shape: str) -> dict[str, Any]:
     """An upstream 429 as recorded in 2025 (`raw`), typed, or as reported in 2026 (`pool`)."""
     if shape == "typed":
-        return _typed(429, turn.shown_provider)
+        return typed(429, turn.shown_provider)
     raw = (
         f"{scene.model.id} is temporarily rate-limited upstream. Please retry shortly, or add your own key to "
         "accumulate your rate limits: https://openrouter.ai/settings/integrations"
@@ -178,7 +87,7 @@ def _rate_limit_error(turn: Turn, scene: Scene, shape: str) -> dict[str, Any]:
     if shape == "pool":
         metadata["limit_source"] = "upstream_provider_shared_pool"
         metadata["remedy_hint"] = "Add your own provider key, or try another provider."
-    return {"message": _ERROR, "code": 429, "metadata": metadata}
+    return {"message": PROVIDER_ERROR, "code": 429, "metadata": metadata}
 
 
 @fault("filtering", how=choice("finish", "native", "refusal_field", "moderation_403", "policy_400", "empty"))
@@ -186,7 +95,7 @@ def filtering(turn: Turn, scene: Scene, params: Params) -> Turn:
     """A content filter strikes: as a finish reason, a refusal field, a moderation error or an empty answer."""
     how = params.text("how")
     if how in ("moderation_403", "policy_400"):
-        return failing(turn, _policy_failure(turn, scene, how))
+        return failing(turn, _policyupstream_failure(turn, scene, how))
     stopped = replace(turn, text="", tool_calls=(), duration_s=0.0)
     match how:
         case "finish":
@@ -199,7 +108,7 @@ def filtering(turn: Turn, scene: Scene, params: Params) -> Turn:
             return stopped
 
 
-def _policy_failure(turn: Turn, scene: Scene, how: str) -> Failure:
+def _policyupstream_failure(turn: Turn, scene: Scene, how: str) -> Failure:
     if how == "policy_400":
         metadata: dict[str, Any] = {
             "error_type": "content_policy_violation",
@@ -239,75 +148,12 @@ def prefill_rejected(turn: Turn, scene: Scene, params: Params) -> Turn:
     if not scene.request.has_prefill:
         return turn
     raw = json.dumps({"error": {"message": "The last message must be from the user."}})
-    error = {"message": _ERROR, "code": 400, "metadata": {"provider_name": turn.shown_provider, "raw": raw}}
+    error = {
+        "message": PROVIDER_ERROR,
+        "code": 400,
+        "metadata": {"provider_name": turn.shown_provider, "raw": raw},
+    }
     return failing(turn, Failure(status=400, error=error))
-
-
-@fault("error_in_200", status=number(502, least=400, most=599), shape=_SHAPE)
-def error_in_200(turn: Turn, scene: Scene, params: Params) -> Turn:
-    """A 200 whose body, or whose first event, is an error."""
-    return replace(failing(turn, _failure(turn, params.whole("status"), params.text("shape"))), in_200=True)
-
-
-@fault("null_completion", status=number(524, least=400, most=599))
-def null_completion(turn: Turn, scene: Scene, params: Params) -> Turn:
-    """A 200 with a completion of nulls and an error code beside it."""
-    status = params.whole("status")
-    error = {"message": _MESSAGES.get(status, "Error"), "code": status}
-    failure = Failure(status=status, error=error, with_user=False)
-    return replace(failing(turn, failure), in_200=True, null_completion=True)
-
-
-@fault("null_choices")
-def null_choices(turn: Turn, scene: Scene, params: Params) -> Turn:
-    """A 200 whose `choices` is null, without any error."""
-    return replace(turn, null_choices=True)
-
-
-def _broken_off(turn: Turn, at: float, error: dict[str, Any], placement: ErrorPlacement) -> Turn:
-    return replace(
-        turn,
-        break_at=at,
-        ending=Ending.ERROR_EVENT,
-        error_event=error,
-        error_placement=placement,
-        finish="error",
-    )
-
-
-@fault("choice_error", at=number(0.5, most=1), status=number(502, least=400, most=599))
-def choice_error(turn: Turn, scene: Scene, params: Params) -> Turn:
-    """Partial text and an error inside the choice, with finish reason error."""
-    status = params.whole("status")
-    metadata = {"error_type": _TYPES.get(status, "server")}
-    error = {"code": status, "message": "Provider disconnected mid-stream", "metadata": metadata}
-    return _broken_off(turn, params.number("at"), error, ErrorPlacement.CHOICE)
-
-
-@fault(
-    "error_midstream",
-    at=number(0.5, most=1),
-    status=number(502, least=400, most=599),
-    shape=choice("typed", "string_code", "after_finish", "empty_choices"),
-)
-def error_midstream(turn: Turn, scene: Scene, params: Params) -> Turn:
-    """After share `at` of the text an error event ends the stream; without streaming, an error in the choice."""
-    status, shape = params.whole("status"), params.text("shape")
-    error: dict[str, Any] = {"code": status, "message": _MESSAGES.get(status, "Error")}
-    placement = ErrorPlacement.TOP
-    match shape:
-        case "typed":
-            error["metadata"] = {"error_type": _TYPES.get(status, "server")}
-        case "string_code":
-            error = {"code": "server_error", "message": "Provider disconnected unexpectedly"}
-        case "empty_choices":
-            placement = ErrorPlacement.NO_CHOICES
-        case "after_finish":
-            broken = _broken_off(
-                turn, params.number("at"), {"code": 400, "message": "Token limit reached"}, placement
-            )
-            return replace(broken, finish_before_error="length")
-    return _broken_off(turn, params.number("at"), error, placement)
 
 
 @fault("html_error", status=number(502, least=200, most=599))

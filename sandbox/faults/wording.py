@@ -151,11 +151,11 @@ def bpe_marks(turn: Turn, scene: Scene, params: Params) -> Turn:
 
 
 _BEGINNINGS = {
-    "action": (",*smiles* ", ".*nods* ", "*, *leans in* "),
+    "action": (",*smiles* ", ".*nods* ", ";*leans in* "),
     "punctuation": (", ", ". ", ") ", "; "),
     "glued": (".", ",", ")"),
     "fragment": ("ly ", "ing, ", "'s "),
-    "script": ("的", "を", "ны "),
+    "script": ("的", "ны "),
     "token": ("<|assistant|>", "<s>[INST] "),
     "code": ("');\n", "}}, "),
 }
@@ -168,17 +168,19 @@ def corrupted_beginning(turn: Turn, scene: Scene, params: Params) -> Turn:
     if variant == "any":
         variant = scene.rng.choice(list(_BEGINNINGS))
     beginning = scene.rng.choice(_BEGINNINGS[variant])
+    if variant == "script":
+        beginning = "ны " if scene.language in ("zh", "ja") else "的"
     return _reworded(turn, scene, lambda original: beginning + original)
 
 
-@fault("repetition", times=number(40, least=2))
+@fault("repetition", count=number(40, least=2))
 def repetition(turn: Turn, scene: Scene, params: Params) -> Turn:
     """One sentence again and again until the tokens run out."""
     if not is_prose(scene):
         return turn
     prose = library()[scene.language]
     sentence = scene.rng.choice(scene.rng.choice(prose.scenes))
-    wording = prose.joiner.join([sentence] * params.whole("times"))
+    wording = prose.joiner.join([sentence] * params.whole("count"))
     if scene.request.max_tokens:
         wording = cut_to_tokens(wording, scene.request.max_tokens)
     return retold(turn, scene, wording, finish="length")

@@ -1,0 +1,1 @@
+"""Tests of the sandbox gateway; they need neither Django's database nor another app."""
