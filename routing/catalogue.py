@@ -13,7 +13,7 @@ from incidents.decisions import Entry
 from incidents.domain.actions import Action, Severity
 from routing.announcements import ACTOR, Telling, announce
 from routing.capabilities import write_capabilities
-from routing.catalogue_log import announce_change
+from routing.catalogue_log import announce_change, announce_return
 from routing.domain.discovery import Believed, CatalogueChange, weigh
 from routing.exclusions import match_unmatched
 from routing.gateways.base import DiscoveredEndpoint, Discovery
@@ -61,14 +61,17 @@ def apply_discovery(model: RoutedModel, discovery: Discovery, *, now: datetime) 
     rows = {row.tag: row for row in discovery.endpoints}
     with transaction.atomic():
         locked = lock_model(model.pk)
-        is_first = locked.discovered_at is None
+        is_first, was_gone = locked.discovered_at is None, locked.is_gone
+        was_good = has_good_list(locked, now=now)
         serving = frozenset(locked.endpoints.filter(is_serving=True).values_list("tag", flat=True))
         believed = weigh(serving, frozenset(rows), locked.shrunk_tags)
         change = _store(locked, rows, believed, now)
         _settle_model(locked, believed, now)
+        if was_gone:
+            announce_return(locked, now=now)
         announce_change(locked, change, is_first=is_first, now=now)
         match_unmatched(known_names(), now=now)
-        if change != CatalogueChange(held_back=change.held_back):
+        if not was_good or change != CatalogueChange(held_back=change.held_back):
             bump_version()
     for name in ("discovered_at", "shrunk_tags", "is_gone"):
         setattr(model, name, getattr(locked, name))

@@ -23,6 +23,19 @@ def announce_change(model: RoutedModel, change: CatalogueChange, *, is_first: bo
         _announce(model, Action.LEFT, [tag], words="is no longer served by", now=now)
 
 
+def announce_return(model: RoutedModel, *, now: datetime) -> None:
+    """A model that was gone is listed again."""
+    entry = Entry(
+        at=now,
+        action=Action.JOINED,
+        rule="C1",
+        model=model.slug,
+        actor=ACTOR,
+        reason=f"The gateway has a model {model.slug} again.",
+    )
+    announce(entry, Telling(key=f"model_back:{model.pk}:{now.isoformat()}", subject=f"{model.slug} is back"))
+
+
 def _announce(model: RoutedModel, action: Action, tags: Sequence[str], *, words: str, now: datetime) -> None:
     if not tags:
         return

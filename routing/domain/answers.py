@@ -73,13 +73,17 @@ def _cost(value: object) -> Decimal | None:
     """A cost that can be one, to eight places."""
     if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
         return None
-    cost = Decimal(str(value))
-    return cost.quantize(Decimal("0.00000001")) if cost.is_finite() and 0 <= cost < MOST_COST_USD else None
+    is_number = value.is_finite() if isinstance(value, Decimal) else True
+    if not is_number or not 0 <= value < MOST_COST_USD:
+        return None
+    return Decimal(str(value)).quantize(Decimal("0.00000001"))
 
 
 def _moment(value: object, now: datetime) -> datetime | None:
     """The epoch seconds of `created`, when they are of the last hour."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
-    age_s = now.timestamp() - value
-    return now - timedelta(seconds=age_s) if 0 <= age_s <= OLDEST_ANSWER.total_seconds() else None
+    now_s = now.timestamp()
+    if not now_s - OLDEST_ANSWER.total_seconds() <= value <= now_s:
+        return None
+    return now - timedelta(seconds=now_s - value)
