@@ -28,18 +28,21 @@ SEVERITY_KINDS: Mapping[str, str] = {"info": "idle", "warning": "warn", "severe"
 class DecisionAdmin(ReadOnlyPage):
     """The log: filter, search, one page each. Nothing here changes anything."""
 
-    list_display = ("id", "when", "what", "model_slug", "endpoint_tag", "rule", "effect", "actor", "reason")
+    list_display = ("id", "when", "what", "about", "rule", "effect", "reason", "actor")
     list_display_links = ("id", "when")
-    list_filter = ("action", "rule", "is_enforced", "mode", "at", "model_slug")
+    list_filter = (
+        ("action", admin.AllValuesFieldListFilter), "model_slug", "rule", "is_enforced", "mode", "at",
+    )  # fmt: skip
     search_fields = ("model_slug", "endpoint_tag", "reason", "actor", "round_id")
     search_help_text = "Model, endpoint, reason, actor or round."
     ordering = ("-id",)
     fields = (
-        ("id", "when", "recorded_at"), ("what", "rule", "effect", "mode"), ("model_slug", "endpoint_tag", "round_link"),
+        ("id", "when", "recorded"), ("what", "rule", "effect", "mode"), ("model_slug", "endpoint_tag", "round_link"),
         ("level", "ends"), "actor", "reason", "shown_evidence", "shown_inputs", "shown_policy",
     )  # fmt: skip
     readonly_fields = (
         "when",
+        "recorded",
         "what",
         "effect",
         "round_link",
@@ -57,6 +60,16 @@ class DecisionAdmin(ReadOnlyPage):
     def when(self, row: Decision) -> SafeString:
         """Rule time."""
         return moment(row.at)
+
+    @admin.display(description="recorded")
+    def recorded(self, row: Decision) -> SafeString:
+        """When the row was written."""
+        return moment(row.recorded_at)
+
+    @admin.display(description="about", ordering="endpoint_tag")
+    def about(self, row: Decision) -> SafeString:
+        """The endpoint and its model."""
+        return format_html("<strong>{}</strong> {}", row.endpoint_tag, row.model_slug)
 
     @admin.display(description="until")
     def ends(self, row: Decision) -> SafeString:
@@ -117,7 +130,7 @@ class NotificationAdmin(ReadOnlyPage):
 
     def has_resend_permission(self, request: HttpRequest) -> bool:
         """For the action below."""
-        return self.has_named_permission(request, "incidents.resend")
+        return self.user_has(request, "incidents.resend")
 
     def offered_actions(self, request: HttpRequest, row: Any) -> list[tuple[str, str]]:
         """Only what was not delivered can be sent again."""

@@ -240,6 +240,7 @@ class EnforcementSwitch(models.Model):
 
     class Meta:
         constraints = [models.CheckConstraint(condition=Q(id=1), name="one_enforcement_switch")]
+        verbose_name = verbose_name_plural = "enforcement switch"
 
     def __str__(self) -> str:
         return "stopped" if self.is_stopped else "running"

@@ -127,6 +127,13 @@ class ModelCard:
         """The heaviest concern; a note when there is none."""
         return self.concerns[0].weight if self.concerns else Weight.NOTE
 
+    @property
+    def edge(self) -> str:
+        """The kind (pass, warn, fail, idle) the card as a whole is drawn in."""
+        if self.facts.mode is Mode.OFF:
+            return "idle"
+        return {Weight.SEVERE: "fail", Weight.WARNING: "warn", Weight.NOTE: "pass"}[self.weight]
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tally:
@@ -197,7 +204,7 @@ def _present_concerns(facts: ModelFacts) -> list[Concern]:
     found = []
     is_read = facts.discovered_at is not None
     if is_read and facts.providers < facts.floor and "below_floor" not in facts.episodes:
-        words = f"{facts.providers} distinct providers in production; the floor is {facts.floor} (C14)."
+        words = f"Distinct providers in production: {facts.providers}; the floor is {facts.floor} (C14)."
         found.append(Concern(weight=Weight.WARNING, words=words))
     latest = facts.last_round
     if latest and latest.status in ("stopped", "skipped") and "our_side" not in facts.episodes:

@@ -1,41 +1,25 @@
-"""Reads for people: the fleet as the first page shows it, in a fixed number of queries."""
+"""One line an endpoint for people: its state and why, its last rounds; read for many endpoints at once."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from decimal import Decimal
 from statistics import median
 from uuid import UUID
 
-from django.db.models import Count, Q, Sum
+from django.db.models import Q
 
 from canary import model_state
-from canary.domain import schedule
 from canary.domain.capacity import EndpointState, Held
-from canary.domain.overview import (
-    TRACKER_ROUNDS,
-    EndpointLine,
-    Mark,
-    ModelCard,
-    ModelFacts,
-    RoundLine,
-    Tally,
-    Weight,
-    concerns,
-    tally,
-)
+from canary.domain.overview import TRACKER_ROUNDS, EndpointLine, Mark
 from canary.domain.service_state import ServiceState, service_state
 from canary.domain.verdicts import Contract
-from canary.models import EndpointRound, ProbeRun, Round, RoundStatus, RunState, Suspension
-from incidents import selectors as incident_selectors
-from incidents.models import Decision
+from canary.models import EndpointRound, ProbeRun, Round, RoundStatus, Suspension
 from routing.domain.admission import Offer, is_admitted
 from routing.domain.exclusion_rows import ExclusionRow
-from routing.domain.modes import CapabilitySource, Mode, Tier
-from routing.models import Capability, Endpoint, EnforcementSwitch, RoutedModel
+from routing.domain.modes import CapabilitySource, Tier
+from routing.models import Capability, Endpoint, RoutedModel
 from routing.rows import rows_in_force
 
-LATEST_DECISIONS = 12
 # Rounds are looked for this far back, in intervals: enough for a full tracker with a few gaps.
 INTERVALS_BACK = 2 * TRACKER_ROUNDS
 _TROUBLE_FIRST = (
@@ -44,53 +28,8 @@ _TROUBLE_FIRST = (
     ServiceState.FAILING,
     ServiceState.SILENT,
 )
-_WEIGHTS = list(Weight)
 
 Rounds = Mapping[int, Sequence[Round]]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Fleet:
-    """Everything the first page shows. `undelivered` counts notifications by delivery status."""
-
-    at: datetime
-    cards: Sequence[ModelCard]
-    tally: Tally
-    switch: EnforcementSwitch
-    decisions: Sequence[Decision]
-    undelivered: Mapping[str, int]
-
-
-def fleet(now: datetime) -> Fleet:
-    """The whole fleet as of `now`; blind models first, then those with the heaviest concerns."""
-    models = list(RoutedModel.objects.select_related("standing").order_by("slug"))
-    rounds = recent_rounds(models, now=now)
-    lines = endpoint_lines(models, rounds, now=now)
-    progress = _progress(rounds)
-    spent = _spent_today(now)
-    cards = [
-        _card(
-            model,
-            lines.get(model.pk, ()),
-            _latest(rounds.get(model.pk, ()), progress),
-            spent.get(model.pk),
-            now,
-        )
-        for model in models
-    ]
-    return Fleet(
-        at=now,
-        cards=sorted(cards, key=_urgency),
-        tally=tally(cards),
-        switch=switch(),
-        decisions=list(incident_selectors.latest_decisions(LATEST_DECISIONS)),
-        undelivered=incident_selectors.undelivered(),
-    )
-
-
-def switch() -> EnforcementSwitch:
-    """The enforcement switch; running when its row is missing."""
-    return EnforcementSwitch.objects.filter(pk=1).first() or EnforcementSwitch()
 
 
 def recent_rounds(models: Sequence[RoutedModel], *, now: datetime) -> Rounds:
@@ -114,19 +53,24 @@ def endpoint_lines(
     by_pk = {model.pk: model for model in models}
     endpoints = Endpoint.objects.filter(model__in=models, is_serving=True)
     rows = list(endpoints.select_related("provider", "standing").order_by("tag"))
-    shown = {pk: _shown(some) for pk, some in rounds.items()}
-    reading = _Reading.of(rows, [round_.pk for some in shown.values() for round_ in some], now)
-    lines: dict[int, list[EndpointLine]] = {}
     for row in rows:
-        model = by_pk[row.model_id]
-        lines.setdefault(model.pk, []).append(reading.line(row, model, shown.get(model.pk, ())))
+        row.model = by_pk[row.model_id]
+    lines: dict[int, list[EndpointLine]] = {}
+    read = lines_of(rows, now=now, rounds=rounds)
+    for row in rows:
+        lines.setdefault(row.model_id, []).append(read[row.pk])
     return {pk: tuple(sorted(some, key=_trouble)) for pk, some in lines.items()}
 
 
-def endpoint_states(endpoints: Sequence[Endpoint], *, now: datetime) -> Mapping[int, ServiceState]:
-    """The service state of each endpoint (with model, provider and standing selected), by primary key."""
-    reading = _Reading.of(endpoints, (), now)
-    return {row.pk: service_state(reading.state(row, row.model)[0]) for row in endpoints}
+def lines_of(
+    endpoints: Sequence[Endpoint], *, now: datetime, rounds: Rounds | None = None
+) -> Mapping[int, EndpointLine]:
+    """The line of each endpoint, by its key. Model, provider and standing must be selected with the rows."""
+    if rounds is None:
+        rounds = recent_rounds(list({row.model_id: row.model for row in endpoints}.values()), now=now)
+    shown = {pk: _shown(some) for pk, some in rounds.items()}
+    reading = _Reading.of(endpoints, [round_.pk for some in shown.values() for round_ in some], now)
+    return {row.pk: reading.line(row, row.model, shown.get(row.model_id, ())) for row in endpoints}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -263,77 +207,6 @@ def _until(word: ServiceState, state: EndpointState, holder: ExclusionRow | None
     return None
 
 
-def _progress(rounds: Rounds) -> Mapping[UUID, tuple[int, int]]:
-    """(runs with a result, all runs) of the rounds that are running."""
-    running = [one.pk for some in rounds.values() for one in some if one.status == RoundStatus.RUNNING]
-    done = Count("pk", filter=~Q(state__in=[RunState.DUE, RunState.SENT]))
-    rows = (
-        ProbeRun.objects.filter(round__in=running).order_by().values_list("round").annotate(done, Count("pk"))
-    )
-    return {pk: (finished, total) for pk, finished, total in rows}
-
-
-def _latest(rounds: Sequence[Round], progress: Mapping[UUID, tuple[int, int]]) -> RoundLine | None:
-    if not rounds:
-        return None
-    latest = rounds[0]
-    done, total = progress.get(latest.pk, (0, 0))
-    return RoundLine(
-        pk=str(latest.pk), started_at=latest.started_at, status=latest.status, language=latest.language,
-        is_scored=latest.is_scored, is_manual=latest.is_manual, note=latest.note, done=done, total=total,
-    )  # fmt: skip
-
-
-def _spent_today(now: datetime) -> Mapping[int, Decimal]:
-    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    runs = ProbeRun.objects.filter(round__started_at__gte=midnight, cost_usd__isnull=False)
-    return dict(runs.order_by().values_list("round__model").annotate(Sum("cost_usd")))
-
-
-def _card(
-    model: RoutedModel,
-    lines: tuple[EndpointLine, ...],
-    last_round: RoundLine | None,
-    spent_usd: Decimal | None,
-    now: datetime,
-) -> ModelCard:
-    anchors = getattr(model, "standing", None)
-    facts = ModelFacts(
-        slug=model.slug,
-        mode=Mode(model.mode),
-        floor=model_state.policy_of(model).floor,
-        providers=len({line.tag.partition("/")[0] for line in lines if line.state.is_production}),
-        is_gone=model.is_gone,
-        discovered_at=model.discovered_at,
-        episodes={
-            name: datetime.fromisoformat(since)
-            for name, since in (anchors.episodes if anchors else {}).items()
-        },
-        last_round=last_round,
-        spent_usd=spent_usd or Decimal(0),
-        budget_usd=model.budget_usd,
-    )
-    return ModelCard(
-        pk=model.pk,
-        facts=facts,
-        endpoints=lines,
-        concerns=concerns(facts, now=now),
-        next_round_at=_next_round_at(model, now),
-    )
-
-
-def _next_round_at(model: RoutedModel, now: datetime) -> datetime | None:
-    """The start of the model's next interval; None when it is off."""
-    if model.mode == Mode.OFF:
-        return None
-    slot = schedule.slot_at(now, model.slug, model.interval_s)
-    return datetime.fromtimestamp(slot + model.interval_s, tz=now.tzinfo)
-
-
 def _trouble(line: EndpointLine) -> tuple[int, str]:
     place = _TROUBLE_FIRST.index(line.state) if line.state in _TROUBLE_FIRST else len(_TROUBLE_FIRST)
     return place, line.tag
-
-
-def _urgency(card: ModelCard) -> tuple[bool, int, str]:
-    return "blind" not in card.facts.episodes, _WEIGHTS.index(card.weight), card.facts.slug
