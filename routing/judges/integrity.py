@@ -27,7 +27,7 @@ _SPECIAL_TOKENS = re.compile(
     r"|<0x[0-9A-Fa-f]{2}>"
     r"|\[/?INST\]|<</?SYS>>"
     r"|\[(?:UNK|PAD|CLS|SEP|MASK|BOS|EOS|TOOL_CALLS|AVAILABLE_TOOLS|TOOL_RESULTS)\]"
-    r"|[Ġ▁](?=\w)|Ċ"
+    r"|Ġ(?=\S)|▁(?=\w)|Ċ"
     r"|\bassistant(?:final|commentary|analysis)"
 )
 _ROLE_LINE = re.compile(

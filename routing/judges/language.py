@@ -56,7 +56,9 @@ def judge_language(text: str, expected: str, *, policy: LanguagePolicy = DEFAULT
         return faulty(Fault.WRONG_LANGUAGE, **evidence, intruder=outside)
     intrusions = find_intrusions(prose, letters, language, policy)
     other = _other_language_of_whole(letters, whole, language, policy)
-    if is_mixed(intrusions, total, policy) and (other is None or _share(intrusions, total) < policy.whole_share):
+    if is_mixed(intrusions, total, policy) and (
+        other is None or _share(intrusions, total) < policy.whole_share
+    ):
         return faulty(Fault.MIXED_LANGUAGES, **evidence, **_describe(intrusions, prose, total))
     if other is not None:
         return faulty(Fault.WRONG_LANGUAGE, **evidence, intruder=other)

@@ -85,8 +85,9 @@ class LanguagePolicy:
     """The thresholds of the language judge, all measured. Weights are in Latin letters (a Han character is three).
 
     A foreign window has p(other) - p(expected) over `margin`. An answer is mixed when one intruder holds
-    `min_share` of the weight in `min_windows` windows; when that is one sentence only, `edge_sentence_share`
-    if the answer begins or ends with it, `inner_sentence_share` if the text returns from it. An answer whose whole
+    `min_share` of the weight in `min_windows` windows. When that is one sentence only, it must hold
+    `inner_sentence_share` if the text returns from it; if the answer begins or ends with it `edge_share_of_few` of
+    at most `few_sentences`, `edge_share_of_many` of more. An answer whose whole
     is named as another language is wholly in it when foreign windows hold `whole_share`, else mixed.
     """
 
@@ -97,7 +98,9 @@ class LanguagePolicy:
     script_share: float = 0.6
     min_share: float = 0.10
     min_windows: int = 2
-    edge_sentence_share: float = 0.18
+    few_sentences: int = 4
+    edge_share_of_few: float = 0.18
+    edge_share_of_many: float = 0.35
     inner_sentence_share: float = 0.5
     kana_share: float = 0.2
     kana_trace: float = 0.05

@@ -34,7 +34,7 @@ _MOST_OF_A_SENTENCE = 0.5
 class Intrusion:
     """A run of windows of one foreign language: positions in the text, weight, and the sentences it takes.
 
-    `is_at_edge` says that it takes the first or the last sentence of the answer.
+    `is_at_edge` says that it takes the first or the last of the answer's `of_sentences`.
     """
 
     language: str
@@ -44,6 +44,7 @@ class Intrusion:
     windows: int
     margin: float
     sentences: int
+    of_sentences: int
     is_at_edge: bool
 
 
@@ -83,7 +84,15 @@ def _is_sustained(runs: Sequence[Intrusion], total: int, policy: LanguagePolicy)
         return False
     if sum(run.sentences for run in runs) > 1:
         return True
-    return share >= (policy.edge_sentence_share if runs[0].is_at_edge else policy.inner_sentence_share)
+    return share >= _share_of_one_sentence(runs[0], policy)
+
+
+def _share_of_one_sentence(run: Intrusion, policy: LanguagePolicy) -> float:
+    """What a single foreign sentence must hold of an answer to be more than an intrusion."""
+    if not run.is_at_edge:
+        return policy.inner_sentence_share
+    is_large_part = run.of_sentences <= policy.few_sentences
+    return policy.edge_share_of_few if is_large_part else policy.edge_share_of_many
 
 
 def split_sentences(text: str) -> list[tuple[int, int]]:
@@ -163,6 +172,7 @@ def _intrusion(
         windows=len(run),
         margin=max(window.margin for window in run),
         sentences=max(1, len(taken)),
+        of_sentences=len(sentences),
         is_at_edge=not taken or taken[0] == 0 or taken[-1] == len(sentences) - 1,
     )
 

@@ -19,7 +19,8 @@ def test_prose_begins_well_in_every_language(text: str) -> None:
     [
         "*smiles*", "**Luna:** Hello", '"Come in,"', "“Come in,”", "«Entra»", "»Komm«", "„Komm“", "— Entra", "- first",
 
-        "• first", "# The house", "> quoted", "(quietly)", "[The scene opens]", "...and then she left.", "…", "¿Qué?", "¡Hola!",
+        "• first", "# The house", "> quoted", "(quietly)", "[The scene opens]", "...and then she left.",
+        "…", "¿Qué?", "¡Hola!",
         "'Tis cold.", "’Twas night.",
         ":)", ";-) Hello", "_softly_", "1. First", "$5 is the price.", "~5 metres away,",
         "@keeper, come!", "😊 Hello", "I", "A.", "O'Brien nods.", "McDonald laughs.", "iPhone in hand,", "Well-known,",

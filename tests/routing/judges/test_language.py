@@ -91,6 +91,17 @@ def test_one_foreign_sentence_from_which_the_text_returns_is_reported_and_not_fa
     assert foreign[10:40] in finding.evidence["intrusions"][0]["excerpt"]
 
 
+@pytest.mark.parametrize(
+    ("before", "fault"), [(3, Fault.MIXED_LANGUAGES), (4, None)], ids=["of-four", "of-five"]
+)
+def test_a_last_sentence_in_another_language_fails_a_short_answer_only(
+    before: int, fault: Fault | None
+) -> None:
+    last = "Te cuento una vieja historia para que el miedo se vaya antes."
+    own = [*sentences("pt"), *[part + ". " for part in MORE["pt"].split(". ")]]
+    assert judge_language("".join(own[:before]) + last, "pt").fault is fault
+
+
 def test_two_foreign_sentences_in_the_middle_are_mixed() -> None:
     two = "El agua corre por tu abrigo y se junta entre las piedras frías. Acércate a la estufa, te digo con voz baja."
     assert judge_language(f"{PROSE['pt']} {two} {MORE['pt']}", "pt").fault is Fault.MIXED_LANGUAGES
