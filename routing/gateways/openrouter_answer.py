@@ -89,24 +89,19 @@ class Answer:
 
     def _add_message(self, choice: Mapping[str, Any], at_ms: float | None) -> bool:
         part = choice.get("delta")
-        if part is None and not self._text:
+        if part is None and not any(self._text):
             part = choice.get("message")
         if part is None:
             return True
         if not isinstance(part, dict):
             return False
-        text, reasoning, refusal = (
-            _text_of(part.get("content")),
-            _reasoning_of(part),
-            _text_of(part.get("refusal")),
-        )
-        called = self._calls.add(part.get("tool_calls"))
+        text, refusal = _text_of(part.get("content")), _text_of(part.get("refusal"))
+        reasoning, called = _reasoning_of(part), self._calls.add(part.get("tool_calls"))
         self._text.append(text or "")
         self._reasoning.append(reasoning)
         self._refusal.append(refusal or "")
-        self._mark(
-            at_ms, text or "", is_token=bool(reasoning.strip() or refusal or called or _has_encrypted(part))
-        )
+        is_token = bool(reasoning.strip() or refusal or called or _has_encrypted(part))
+        self._mark(at_ms, text or "", is_token=is_token)
         return text is not None and refusal is not None and called is not None
 
     def _mark(self, at_ms: float | None, text: str, *, is_token: bool) -> None:

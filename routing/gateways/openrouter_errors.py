@@ -174,13 +174,9 @@ def _raw(metadata: Mapping[str, Any]) -> str | None:
     """The upstream's own words; without them what else the metadata says (reasons, patterns)."""
     raw = metadata.get("raw")
     if raw is None:
-        rest = {
-            key: value
-            for key, value in metadata.items()
-            if key not in {"provider_name", "error_type", "headers", "raw"}
-        }
-        raw = rest or None
-    if raw is None or raw == "":
+        known = {"provider_name", "error_type", "headers", "raw"}
+        raw = {key: value for key, value in metadata.items() if key not in known}
+    if not raw:
         return None
     return _safe(raw if isinstance(raw, str) else json.dumps(bounded(raw), ensure_ascii=False), RAW_CHARS)
 

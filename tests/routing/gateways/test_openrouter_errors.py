@@ -73,10 +73,13 @@ def test_a_bare_error_is_its_status_and_message(sample: Sample, name: str) -> No
             None, body({"code": "server_error", "message": "m"}), None, "m", id="the code is a word"
         ),
         pytest.param(None, body({"message": "m"}), None, "m", id="no code"),
+        pytest.param(None, body({"a": 1}), None, "reported an error without a message", id="nothing at all"),
         pytest.param(None, body({"code": 200, "message": "m"}), None, "m", id="a code that is no error"),
         pytest.param(None, body({"code": 99999, "message": "m"}), None, "m", id="a code that is no status"),
         pytest.param(502, body({"code": 429, "message": "m"}), 502, "m", id="the HTTP status counts first"),
-        pytest.param(500, body({"message": {"a": 1}}), 500, "", id="the message is an object"),
+        pytest.param(
+            500, body({"message": {"a": 1}}), 500, "error (500) without", id="the message is an object"
+        ),
         pytest.param(400, '{"message": "bare"}', 400, "bare", id="no error object"),
         pytest.param(422, '{"detail": "bare"}', 422, "bare", id="a framework's detail"),
         pytest.param(
@@ -186,8 +189,19 @@ def test_whose_429_it_is(
     )
 
 
-def test_an_html_page_with_429_is_the_gateways_own() -> None:
-    assert read_error(429, {}, "<html>").is_own_rate_limit is True
+def test_an_html_page_with_429_is_the_gateways_own_and_its_beginning_is_kept() -> None:
+    error = read_error(429, {}, "<html>" + "x" * 10_000)
+    assert error.is_own_rate_limit is True
+    assert error.raw is not None
+    assert (error.raw[:7], len(error.raw)) == ("<html>x", 2000)
+
+
+@pytest.mark.parametrize("raw", ["", None, {}])
+def test_an_upstream_that_said_nothing_leaves_nothing_raw(raw: object) -> None:
+    assert (
+        read_error(502, {}, body({"message": "m", "metadata": {"provider_name": "X", "raw": raw}})).raw
+        is None
+    )
 
 
 @pytest.mark.parametrize(

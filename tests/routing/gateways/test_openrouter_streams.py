@@ -209,6 +209,18 @@ def test_an_error_event_is_found_wherever_it_stands(event: str, before: str) -> 
     assert (exchange.text, exchange.failure) == (before, None)
 
 
+def test_a_429_event_is_the_provider_s_when_an_earlier_event_named_one_and_else_the_gateways() -> None:
+    event = 'data: {"error": {"code": 429, "message": "m"}}'
+    named, unnamed = read(said("a"), event).error, read(event).error
+    assert named is not None
+    assert (named.provider_name, named.is_own_rate_limit) == ("Google", False)
+    assert unnamed is not None
+    assert (unnamed.provider_name, unnamed.is_own_rate_limit) == (None, True)
+    other = read('data: {"error": {"code": 502, "message": "m"}}').error
+    assert other is not None
+    assert other.is_own_rate_limit is False
+
+
 def test_a_reason_of_error_is_an_error_even_without_its_object() -> None:
     exchange = read(said("a"), chunk(finish="error"), DONE)
     assert exchange.error is not None
@@ -284,6 +296,12 @@ def test_content_may_be_a_list_of_parts() -> None:
         ).text
         == "ab"
     )
+
+
+def test_a_whole_message_at_the_end_counts_only_when_no_text_came_before() -> None:
+    whole = "data: " + json.dumps({"choices": [{"message": {"content": "all"}, "finish_reason": "stop"}]})
+    assert read(chunk({"role": "assistant", "content": ""}), whole, DONE).text == "all"
+    assert read(said("al"), said("l"), whole, DONE).text == "all"
 
 
 def test_another_choice_than_the_first_is_not_read() -> None:
