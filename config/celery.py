@@ -48,6 +48,11 @@ app.conf.update(
             "schedule": min(settings.TICK_S, 15.0),
             "options": {"expires": 60},
         },
+        "sweep-exclusions": {
+            "task": "routing.tasks.sweep",
+            "schedule": min(settings.TICK_S, 15.0),
+            "options": {"expires": 60},
+        },
         "retention": {
             "task": "canary.tasks.remove_old_evidence",
             "schedule": 3600.0,

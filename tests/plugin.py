@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 TRANSACTIONAL_FIXTURES = frozenset({"transactional_db", "live_server"})
-DATABASE_FIXTURES = TRANSACTIONAL_FIXTURES | {"db", "live_stack"}
+DATABASE_FIXTURES = TRANSACTIONAL_FIXTURES | {"db"}
 LEFT_OUT = pytest.StashKey[int]()
 
 
@@ -107,7 +107,7 @@ def _belongs_on_sqlite(item: pytest.Item) -> bool:
 def _belongs_on_postgres(item: pytest.Item) -> bool:
     """Tests that touch the database; those without one and those in a browser have had their turn."""
     marks = {mark.name for mark in item.iter_markers()}
-    if marks & {"browser", "sqlite"}:
+    if marks & {"browser", "processes", "sqlite"}:
         return False
     return bool(
         marks & {"postgres", "django_db"} or DATABASE_FIXTURES.intersection(getattr(item, "fixturenames", ()))

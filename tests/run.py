@@ -38,10 +38,12 @@ class Outcome:
     is_good: bool
 
 
-WITHOUT_BROWSER = ("-p", "no:playwright", "-n", "auto", "--dist", "worksteal")
+WITHOUT_BROWSER = ("-p", "no:playwright")
+IN_PARALLEL = (*WITHOUT_BROWSER, "-n", "auto", "--dist", "worksteal")
 SUITES = (
-    Suite(name="sqlite", arguments=("-m", "not browser", *WITHOUT_BROWSER), budget_s=600),
-    Suite(name="postgres", arguments=("--postgres", *WITHOUT_BROWSER), budget_s=600),
+    Suite(name="sqlite", arguments=("-m", "not browser and not processes", *IN_PARALLEL), budget_s=600),
+    Suite(name="postgres", arguments=("--postgres", *IN_PARALLEL), budget_s=600),
+    Suite(name="processes", arguments=("-m", "processes", *WITHOUT_BROWSER), budget_s=300),
     Suite(name="browser", arguments=("-m", "browser"), budget_s=300),
 )
 

@@ -65,6 +65,7 @@ class Command(BaseCommand):
         state_dir = options["state_dir"].resolve()
         try:
             if options["sandbox_port"] is None:
+                self._say("starting", "Starting the sandbox gateway, Valkey, web, worker and beat ...")
                 _begin_again(state_dir)
             with stack.stoppable(), stack.only_one(state_dir.with_name(f"{state_dir.name}.lock")):
                 _make_anew(state_dir)
@@ -95,19 +96,18 @@ class Command(BaseCommand):
         processes.start(_sandbox(sandbox_port))
         processes.start(stack.broker(settings.STATE_DIR))
         call_command("migrate", interactive=False, verbosity=0)
+        processes.start(stack.worker())
+        processes.start(stack.web("127.0.0.1", int(settings.SITE_URL.rsplit(":", 1)[1])))
         password = secrets.token_urlsafe(12)
         get_user_model().objects.create_superuser("admin", password=password)
-        for part in parts:
-            _watch(part)
-        web_port = int(settings.SITE_URL.rsplit(":", 1)[1])
-        processes.start(stack.worker())
-        processes.start(stack.beat(settings.STATE_DIR))
-        processes.start(stack.web("127.0.0.1", web_port))
         url = f"{settings.SITE_URL}/admin/"
         words = (
             f"Routewarden runs at {url} - log in as admin with {password} (this run only). Ctrl-C stops it."
         )
         self._say("started", words, url=url, user="admin", password=password)
+        for part in parts:
+            _watch(part)
+        processes.start(stack.beat(settings.STATE_DIR))
         for part in parts:
             words = (
                 f"{part.slug} is watched in {part.mode} mode; its endpoint {part.mixing_tag} mixes languages."
