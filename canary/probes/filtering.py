@@ -14,9 +14,8 @@ from canary.probes.base import (
     from_finding,
     inconclusive,
     passed,
-    screen,
-    unless_text_was_lost,
 )
+from canary.probes.screening import screen, unless_text_was_lost
 from routing.gateways.base import Attribution, Exchange, ModelFacts
 from routing.judges.findings import Outcome
 from routing.judges.refusal import find_refusal

@@ -12,10 +12,9 @@ from canary.probes.base import (
     chat_body,
     from_finding,
     inconclusive,
-    screen,
-    unless_text_was_lost,
 )
 from canary.probes.filtering import is_reasoning_only, withheld_reason
+from canary.probes.screening import screen, unless_text_was_lost
 from canary.prompts import prompts_for
 from routing.gateways.base import Attribution, Exchange, ModelFacts
 from routing.judges.findings import Outcome

@@ -14,10 +14,9 @@ from canary.probes.base import (
     failed,
     inconclusive,
     passed,
-    screen_attribution,
-    screen_error,
     unreachable,
 )
+from canary.probes.screening import screen_attribution, screen_error
 from routing.gateways.base import Attribution, Exchange, ModelFacts, TransportFailure
 
 DEFAULT_LIMIT_S = 10.0

@@ -13,10 +13,9 @@ from canary.probes.base import (
     chat_body,
     from_finding,
     inconclusive,
-    screen,
-    unless_text_was_lost,
 )
 from canary.probes.filtering import is_reasoning_only, withheld_reason
+from canary.probes.screening import screen, unless_text_was_lost
 from routing.gateways.base import Attribution, Exchange, ModelFacts
 from routing.judges.findings import Finding, Outcome
 from routing.judges.refusal import find_refusal

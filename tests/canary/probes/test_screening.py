@@ -10,9 +10,8 @@ from canary.probes.base import (
     from_finding,
     inconclusive,
     is_our_side,
-    screen,
-    unless_text_was_lost,
 )
+from canary.probes.screening import screen, unless_text_was_lost
 from routing.gateways.base import Attribution, Exchange, TransportFailure
 from routing.judges.findings import Fault, faulty, sound, unsure
 from tests.canary.probes.exchanges import failed_transport, finished, refused, request_for
