@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import Any
 
 from sandbox.answers import random_id
@@ -14,6 +13,7 @@ from sandbox.envelope import Envelope, Metadata, router_metadata
 from sandbox.exchange import ClientGone, Exchange
 from sandbox.failures import all_ignored
 from sandbox.gateway_faults import limit_rate, stand_in_the_way
+from sandbox.generations import generation_body
 from sandbox.keys import paying_key
 from sandbox.preferences import Preferences
 from sandbox.state import SandboxState, Served
@@ -163,68 +163,23 @@ def _record(state: SandboxState, conversation: Conversation, upstream: Upstream,
         request_id=conversation.request_id,
         cost_usd=cost_usd,
     )
-    generation = _generation(state, conversation, turn, ending) if turn.opening is Opening.ANSWER else None
-    state.record(served, generation)
+    has_generation = turn.opening is Opening.ANSWER
+    state.record(served, _generation(state, conversation, upstream, ending) if has_generation else None)
 
 
-def _generation(state: SandboxState, conversation: Conversation, turn: Turn, ending: str) -> dict[str, Any]:
-    """What /generation says of the answer afterwards; times in milliseconds."""
-    request, envelope, usage = conversation.request, conversation.envelope, turn.usage
-    took_ms = round((state.timing.clock() - conversation.started_s) * 1000)
-    latency_ms = round(turn.ttft_s * 1000)
-    return {
-        "id": envelope.id,
-        "api_type": "completions",
-        "app_id": None,
-        "cache_discount": None,
-        "cancelled": ending == "cancelled",
-        "created_at": datetime.fromtimestamp(envelope.created, UTC).isoformat(),
-        "data_region": "global",
-        "external_user": None,
-        "finish_reason": turn.finish,
-        "generation_time": took_ms,
-        "http_referer": None,
-        "is_byok": False,
-        "latency": latency_ms,
-        "model": envelope.model,
-        "moderation_latency": None,
-        "native_finish_reason": turn.native_finish,
-        "native_tokens_cached": 0,
-        "native_tokens_completion": usage.completion_tokens,
-        "native_tokens_completion_images": 0,
-        "native_tokens_prompt": usage.prompt_tokens,
-        "native_tokens_reasoning": usage.reasoning_tokens,
-        "num_fetches": 0,
-        "num_input_audio_prompt": 0,
-        "num_media_completion": 0,
-        "num_media_prompt": 0,
-        "num_search_results": 0,
-        "origin": "",
-        "preset_id": None,
-        "provider_name": envelope.provider,
-        "provider_responses": [
-            {
-                "provider_name": attempt.provider,
-                "status": attempt.status,
-                "latency": latency_ms,
-                "endpoint_id": None,
-                "id": None,
-                "is_byok": False,
-                "model_permaslug": attempt.model,
-            }
-            for attempt in conversation.outcome.attempts
-        ],
-        "request_id": conversation.request_id or None,
-        "router": None,
-        "service_tier": request.service_tier,
-        "session_id": None,
-        "streamed": request.stream,
-        "tokens_completion": usage.completion_tokens,
-        "tokens_prompt": usage.prompt_tokens,
-        "total_cost": round(usage.cost, 9),
-        "upstream_id": None,
-        "upstream_inference_cost": round(usage.cost, 9),
-        "usage": round(usage.cost, 9),
-        "user_agent": None,
-        "web_search_engine": None,
-    }
+def _generation(
+    state: SandboxState, conversation: Conversation, upstream: Upstream, ending: str
+) -> dict[str, Any]:
+    """What /generation will say of the answer."""
+    return generation_body(
+        conversation.envelope,
+        upstream.turn,
+        conversation.outcome.attempts,
+        generation_time_ms=round((state.timing.clock() - conversation.started_s) * 1000),
+        facts={
+            "cancelled": ending == "cancelled",
+            "request_id": conversation.request_id or None,
+            "service_tier": conversation.request.service_tier,
+            "streamed": conversation.request.stream,
+        },
+    )

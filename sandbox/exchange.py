@@ -16,6 +16,8 @@ Sleep = Callable[[float], Awaitable[None]]
 HANG_UP = "sandbox.hang_up"
 _BODY_LIMIT = 32_000_000
 _LONGEST_NAP_S = 1.0
+# One encoder for all chunks: json.dumps would make a new one for each.
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 class ClientGone(Exception):
@@ -156,6 +158,6 @@ async def send_bytes(
 def encode(value: Any) -> bytes:
     """Compact JSON in UTF-8; lone surrogates, which damaged text may hold, stay escaped."""
     try:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+        return _ENCODER.encode(value).encode("utf-8")
     except UnicodeEncodeError:
         return json.dumps(value, separators=(",", ":")).encode("ascii")

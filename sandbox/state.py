@@ -12,7 +12,7 @@ from sandbox.faults import GONE, NOT_ALLOWED
 from sandbox.scenario import Endpoint, Fault, GatewayFault, Key, KeyState, Model, Scenario
 
 _LOG_LENGTH = 50_000
-_GENERATIONS_KEPT = 20_000
+_GENERATIONS_KEPT = 5_000
 _REQUEST_IDS_KEPT = 200_000
 _SUFFIX_SORTS = {"nitro": "throughput", "floor": "price", "exacto": "exacto"}
 
@@ -78,6 +78,7 @@ class SandboxState:
         self.seed = seed
         self.started_s = timing.clock()
         self.models: dict[str, Model] = {model.id: model for model in scenario.models}
+        self._ids = {model.permaslug: model.id for model in scenario.models}
         self.gateway_faults: tuple[GatewayFault, ...] = scenario.gateway.faults
         self.keys: tuple[Key, ...] = scenario.keys
         self.rng = Random(f"{seed}:routing")
@@ -103,9 +104,9 @@ class SandboxState:
 
     def find_model(self, name: str) -> tuple[Model, str | None] | None:
         """The model of an id or permaslug, and the sort a suffix such as `:nitro` stands for."""
-        for model in self.listed_models():
-            if name in (model.id, model.permaslug):
-                return model, None
+        model = self.models.get(self._ids.get(name, name))
+        if model is not None and model.window.contains(self.now_s):
+            return model, None
         base, _, suffix = name.partition(":")
         if suffix in _SUFFIX_SORTS:
             found = self.find_model(base)
@@ -121,8 +122,7 @@ class SandboxState:
         return [endpoint for endpoint in self.serving(model) if not self._is(endpoint, NOT_ALLOWED)]
 
     def _is(self, endpoint: Endpoint, kind: str) -> bool:
-        now_s = self.now_s
-        return any(fault.kind == kind and fault.window.contains(now_s) for fault in endpoint.faults)
+        return any(fault.kind == kind and fault.window.contains(self.now_s) for fault in endpoint.faults)
 
     def upstream_rng(self, model: Model, endpoint: Endpoint) -> Random:
         """A generator of its own for the endpoint's next request, the same in every run with this seed."""
