@@ -13,9 +13,9 @@ demo: local ## the whole main job on one machine against a sandbox gateway (ARGS
 	@exec $(PY) manage.py demo $(ARGS)
 
 up: local ## web, worker, beat and broker for real use on this machine
-	@exec $(PY) manage.py up $(ARGS)
+	@if [ -f .env ]; then set -a; . ./.env; set +a; fi; exec $(PY) manage.py up $(ARGS)
 
-test: dev ## all tests: SQLite, PostgreSQL, browser
+test: dev ## all tests: SQLite, PostgreSQL, whole processes, browser
 	@exec $(PY) -m tests.run $(ARGS)
 
 check: lint format-check types contracts migrations mutants test ## everything CI checks
