@@ -26,6 +26,18 @@ def test_a_person_in_a_story_who_cannot_is_no_refusal(line: str) -> None:
     assert find_refusal(line).outcome is Outcome.SOUND
 
 
+@pytest.mark.xfail(reason="known: refusals without a phrase of the lists")
+@pytest.mark.parametrize("sentence", TABLE["english"]["missed"])
+def test_a_refusal_in_other_words_is_seen_too(sentence: str) -> None:
+    assert find_refusal(sentence).outcome is Outcome.FAULTY
+
+
+@pytest.mark.xfail(reason="known: a character who apologises like an assistant, without quotation marks")
+@pytest.mark.parametrize("line", TABLE["english"]["mistaken"])
+def test_an_apologising_character_is_no_refusal(line: str) -> None:
+    assert find_refusal(line).outcome is Outcome.SOUND
+
+
 @pytest.mark.parametrize("line", TABLE["english"]["not_refusals"])
 def test_a_limit_of_knowledge_is_no_refusal(line: str) -> None:
     assert find_refusal(line).outcome is Outcome.SOUND
