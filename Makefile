@@ -45,8 +45,8 @@ mutants: dev ## for each rule one change of the code that some test must notice
 verdicts: dev ## measure the verdicts on labelled data
 	$(PY) -m tests.benchmarks.verdicts $(ARGS)
 
-bench: dev ## measure speed
-	$(PY) -m tests.benchmarks.speed $(ARGS)
+bench: dev ## measure what building a request costs
+	$(PY) -m tests.benchmarks.build_request $(ARGS)
 
 clean: ## remove caches and the local state of up and demo (not .venv)
 	rm -rf .local .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis test-results
