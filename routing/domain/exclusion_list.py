@@ -1,8 +1,9 @@
 """The `provider` object a request carries: all tiers in one list, the caller's wishes, and never empty (R1, R2)."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 from routing.domain.exclusion_rows import ExclusionRow
 from routing.domain.giving_way import Index, decide
@@ -50,12 +51,11 @@ class SentList:
         return base in self.providers or (base in self.name_set and not is_service_tier(name))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """What a request carries, and which entries were left out of it because nothing else could serve."""
 
     preferences: dict[str, Any]
-    gave_way: tuple[ExclusionRow, ...] = ()
+    gave_way: tuple[ExclusionRow, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,15 +79,31 @@ class Plan:
     gave_way: tuple[ExclusionRow, ...] = ()
     ready: Mapping[str, Any] | None = None
 
+    @cached_property
+    def free(self) -> frozenset[str]:
+        """The candidates that the list does not exclude."""
+        return frozenset(tag for tag in self.candidates if not self.sent.holds(tag))
+
+    @cached_property
+    def reached(self) -> Mapping[str, Sequence[str]]:
+        """The candidates that each name reaches, as the gateway reads it."""
+        found: dict[str, list[str]] = {}
+        for tag in self.candidates:
+            base = base_slug(tag)
+            found.setdefault(tag, []).append(tag)
+            if base != tag and not is_service_tier(tag):
+                found.setdefault(base, []).append(tag)
+        return found
+
     def finished(self) -> "Plan":
         """The same plan with what gives way decided, and the object for callers without wishes made (R2)."""
         try:
-            choice = self.choose({})
+            preferences, gave_way = self.choose({})
         except NoRouteLeft:
             return self
-        rows = [row for row in self.entries if row not in choice.gave_way]
-        sent = SentList.of(rows, self.tags_of) if choice.gave_way else self.sent
-        return replace(self, sent=sent, gave_way=choice.gave_way, ready=choice.preferences)
+        rows = [row for row in self.entries if row not in gave_way]
+        sent = SentList.of(rows, self.tags_of) if gave_way else self.sent
+        return replace(self, sent=sent, gave_way=gave_way, ready=preferences)
 
     def preferences(self, provider: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """The `provider` object to send, all its own. Raises `CallerMistake` and `NoRouteLeft`."""
@@ -100,35 +116,36 @@ class Plan:
 
     def choose(self, wishes: Mapping[str, Any]) -> Choice:
         """Merge `wishes`, a copy that `checked` made, over the model's own preferences. Raises `NoRouteLeft`."""
-        merged = {**fresh(self.defaults), **wishes}
-        own = tuple(dict.fromkeys((*(self.defaults.get("ignore") or ()), *(wishes.get("ignore") or ()))))
+        merged = {**fresh(self.defaults), **wishes} if self.defaults else wishes
+        own = _united(self.defaults.get("ignore"), wishes.get("ignore"))
         limit = _limiting_key(merged)
-        inside = merged[limit] if limit else ()
-        sent, gave_way = self._list_for(inside, frozenset(own))
+        inside: Sequence[str] = merged[limit] if limit else ()
+        sent, gave_way = self._list_for(inside, own)
         preferences = {key: value for key, value in merged.items() if value is not None}
         for key in ("only", "order"):
-            names = preferences.pop(key, ())
-            if kept := [name for name in names if not sent.holds(name) and not reaches(own, name)]:
-                preferences[key] = kept
+            if names := preferences.pop(key, None):
+                kept = [name for name in names if not sent.holds(name) and not reaches(own, name)]
+                if kept:
+                    preferences[key] = kept
         if limit and limit not in preferences:
             raise NoRouteLeft(self.models, self._holders(inside, own))
         ignore = list(sent.names)  # copied in one go: twice as fast as unpacking
-        ignore.extend(name for name in own if name not in sent.name_set)
+        if own:
+            ignore.extend([name for name in own if name not in sent.name_set])
         preferences["ignore"] = ignore
-        return Choice(preferences=preferences, gave_way=gave_way)
+        return Choice(preferences, gave_way)
 
     def _list_for(
-        self, inside: Sequence[str], own: frozenset[str]
+        self, inside: Sequence[str], own: Sequence[str]
     ) -> tuple[SentList, tuple[ExclusionRow, ...]]:
         """The list for a caller who allows `inside` (nothing: everything) and ignores `own` (rule R2)."""
         candidates: Sequence[str] = self.candidates
         if inside:
-            allowed = frozenset(inside)
-            candidates = [tag for tag in candidates if reaches(allowed, tag)]
+            candidates = [tag for name in inside for tag in self.reached.get(name, ())]
         if not candidates:
             return self.sent, self.gave_way
         for tag in candidates:
-            if not self.sent.holds(tag) and not reaches(own, tag):
+            if tag in self.free and not reaches(own, tag):
                 return self.sent, self.gave_way
         gave_way = decide(candidates, Index(self.entries), is_held=lambda tag: reaches(own, tag))
         if gave_way is None:
@@ -136,16 +153,23 @@ class Plan:
         rows = [row for row in self.entries if row not in gave_way]
         return SentList.of(rows, self.tags_of), gave_way
 
-    def _holders(self, names: Iterable[str], own: Iterable[str]) -> dict[str, str]:
+    def _holders(self, names: Iterable[str], own: Sequence[str]) -> dict[str, str]:
         """What holds each of `names`, in words."""
-        index, own_set = Index(self.entries), frozenset(own)
+        index = Index(self.entries)
         found = {}
         for name in names:
             rows = index.holders(name)
             found[name] = (
-                "the caller's own list" if reaches(own_set, name) or not rows else f"the {rows[0].tier} tier"
+                "the caller's own list" if reaches(own, name) or not rows else f"the {rows[0].tier} tier"
             )
         return found
+
+
+def _united(one: Sequence[str] | None, other: Sequence[str] | None) -> Sequence[str]:
+    """The names of both lists, each once. A caller's list is short, so it is searched as it is."""
+    if one and other:
+        return tuple(dict.fromkeys((*one, *other)))
+    return one or other or ()
 
 
 def _limiting_key(merged: Mapping[str, Any]) -> str | None:
@@ -155,6 +179,6 @@ def _limiting_key(merged: Mapping[str, Any]) -> str | None:
     return "order" if merged.get("order") and merged.get("allow_fallbacks") is False else None
 
 
-def reaches(names: frozenset[str] | Sequence[str], name: str) -> bool:
+def reaches(names: Collection[str], name: str) -> bool:
     """Whether any of `names` matches `name`, as the gateway reads them (`matching.matches`)."""
     return name in names or (base_slug(name) in names and not is_service_tier(name))

@@ -20,7 +20,7 @@ def checked(provider: Mapping[str, Any] | None) -> dict[str, Any]:
     """A copy of `provider` with lower-case names, each once; None stays None ("not set"). Raises `CallerMistake`."""
     if provider is None:
         return {}
-    if not isinstance(provider, Mapping):
+    if not isinstance(provider, (dict, Mapping)):  # dict first: asking the abstract class is slow
         raise CallerMistake(f"provider is an object, not {type(provider).__name__}.")
     found = {}
     for key, value in provider.items():

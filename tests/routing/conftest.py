@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import User
 
 from incidents.models import Decision, Notification
@@ -13,6 +15,7 @@ from routing.catalogue import apply_discovery, first_gateway
 from routing.exclusions import NewExclusion
 from routing.gateways.base import DiscoveredEndpoint, Discovery
 from routing.models import RoutedModel
+from routing.snapshot_file import SnapshotFile
 
 NOW = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
 
@@ -79,9 +82,7 @@ def ada(db: None) -> User:
 @pytest.fixture
 def live_snapshot(transactional_db: None) -> Iterator[snapshot.Refresher]:
     """The refresher of this process with its real thread and database, stopped afterwards."""
-    refresher = snapshot.Refresher(
-        snapshot._database, snapshot.SnapshotFile(snapshot.Path(snapshot.settings.STATE_DIR))
-    )
+    refresher = snapshot.Refresher(snapshot._database, SnapshotFile(Path(settings.STATE_DIR)))
     before, snapshot._refresher = snapshot._refresher, refresher
     yield refresher
     refresher.stop()

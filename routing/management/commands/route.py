@@ -13,6 +13,7 @@ from routing import catalogue, service
 from routing.connections import open_gateway
 from routing.explaining import explain_route
 from routing.gateways.base import Exchange
+from routing.models import Gateway
 
 SEND_LIMIT_S = 120.0
 MAX_TOKENS = 256
@@ -71,7 +72,7 @@ class Command(BaseCommand):
 
     def _send(self, model: str, request: dict[str, Any]) -> None:
         try:
-            exchange = async_to_sync(_sent)(request)
+            exchange = async_to_sync(_sent)(catalogue.first_gateway(), request)
         except ValueError as error:
             raise CommandError(str(error)) from error
         served = service.record_served(model, _answer(exchange), request=request)
@@ -93,8 +94,8 @@ class Command(BaseCommand):
         self.stdout.write(json.dumps(facts) if self._as_json else sentence)
 
 
-async def _sent(request: dict[str, Any]) -> Exchange:
-    client = open_gateway(catalogue.first_gateway())
+async def _sent(gateway: Gateway, request: dict[str, Any]) -> Exchange:
+    client = open_gateway(gateway)
     try:
         return await client.chat(request, limit_s=SEND_LIMIT_S)
     finally:

@@ -15,7 +15,7 @@ from tests.routing.domain.rows import NOW, NOW_S
 class SdkAnswer:
     """As an SDK's object offers itself."""
 
-    def model_dump(self) -> dict:
+    def model_dump(self) -> dict[str, str]:
         return {"id": "gen-1", "provider": "Alpha"}
 
 

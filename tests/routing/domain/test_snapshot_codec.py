@@ -2,6 +2,7 @@
 
 import json
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -22,8 +23,9 @@ ROWS = Rows(
 )
 
 
-def document(**changes):
-    return json.loads(json.dumps(encode(ROWS, confirmed_at=NOW))) | changes
+def document(**changes: Any) -> dict[str, Any]:
+    written: dict[str, Any] = json.loads(json.dumps(encode(ROWS, confirmed_at=NOW)))
+    return written | changes
 
 
 def test_the_rows_come_back_as_they_were() -> None:

@@ -1,0 +1,1 @@
+"""Tests of routing: catalogue, exclusions, snapshot, façade and commands."""
