@@ -353,6 +353,16 @@ def test_a_plain_body_in_place_of_a_stream_is_read_as_a_whole_answer() -> None:
     )
 
 
+def test_stray_lines_do_not_hide_the_events_between_them() -> None:
+    exchange = read("stray", said("a"), "stray", STOP)
+    assert (exchange.text, exchange.finish_reason, exchange.error, exchange.malformed_events) == (
+        "a",
+        "stop",
+        None,
+        0,
+    )
+
+
 def test_a_page_in_place_of_a_stream_is_an_error() -> None:
     exchange = read("<html>", "<body>blocked</body>", "</html>")
     assert exchange.error is not None
