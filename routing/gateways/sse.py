@@ -17,6 +17,8 @@ class LineSplitter:
 
     def feed(self, chunk: bytes) -> list[str]:
         """The lines that `chunk` completes."""
+        if not chunk:
+            return []
         if self._after_cr:
             chunk = chunk.removeprefix(b"\n")
         self._after_cr = chunk.endswith(b"\r")

@@ -22,6 +22,7 @@ def split(*chunks: bytes) -> list[str]:
         ((b"a\rb\r",), ["a", "b"]),
         ((b"a\r", b"\nb\n"), ["a", "b"]),
         ((b"a\r", b"b"), ["a", "b"]),
+        ((b"a\r", b"", b"\nb"), ["a", "b"]),
         ((b"a\n\n\nb",), ["a", "", "", "b"]),
         ((b"a", b"", b"b", b"\n"), ["ab"]),
         (("a\u2028\u0085b\n".encode(),), ["a\u2028\u0085b"]),
