@@ -15,11 +15,11 @@ from routing.announcements import ACTOR, Telling, announce
 from routing.capabilities import write_capabilities
 from routing.catalogue_log import announce_change, announce_return
 from routing.domain.discovery import Believed, CatalogueChange, weigh
-from routing.exclusions import match_unmatched
 from routing.gateways.base import DiscoveredEndpoint, Discovery
 from routing.locks import lock_model
 from routing.models import Endpoint, Gateway, Provider, RoutedModel
 from routing.selectors import has_good_list, known_names
+from routing.unmatched import match_unmatched
 from routing.versions import bump_version
 
 logger = logging.getLogger(__name__)
@@ -70,7 +70,7 @@ def apply_discovery(model: RoutedModel, discovery: Discovery, *, now: datetime) 
         if was_gone:
             announce_return(locked, now=now)
         announce_change(locked, change, is_first=is_first, now=now)
-        match_unmatched(known_names(), now=now)
+        match_unmatched(now)
         if not was_good or change != CatalogueChange(held_back=change.held_back):
             bump_version()
     for name in ("discovered_at", "shrunk_tags", "is_gone"):
@@ -82,7 +82,7 @@ def store_providers(gateway: Gateway, names: Mapping[str, str], *, now: datetime
     """Take in the gateway's own list of providers (display name by base slug): names to check against (R4)."""
     with transaction.atomic():
         _providers(gateway, names, now)
-        match_unmatched(known_names(), now=now)
+        match_unmatched(now)
 
 
 def discovery_failed(model: RoutedModel, sentence: str, *, now: datetime) -> None:

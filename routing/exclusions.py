@@ -1,7 +1,8 @@
 """The exclusion table of all tiers: adding and ending entries (rules R1-R4).
 
 Each change is one transaction: the row, its decision, what is told, and the version every process watches.
-The sweep of what has ended is in `routing.expiry`, the enforcement switch in `routing.switch`.
+The sweep of what has ended is in `routing.expiry`, names never seen are in `routing.unmatched`, the enforcement
+switch in `routing.switch`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,7 +13,6 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from incidents.domain.actions import Action
-from routing.announcements import ACTOR
 from routing.domain.exclusion_rows import ExclusionRow
 from routing.domain.matching import nearest, normalise
 from routing.domain.modes import Tier
@@ -42,7 +42,6 @@ __all__ = [
     "lift_runtime",
     "lock_all_models",
     "lock_model",
-    "match_unmatched",
     "preview",
     "resume_enforcement",
     "stop_enforcement",
@@ -182,25 +181,6 @@ def end_canary(exclusion: Exclusion, *, at: datetime, reason: str) -> bool:
     exclusion.refresh_from_db()
     bump_version()
     return True
-
-
-def match_unmatched(names: frozenset[str], *, now: datetime) -> int:
-    """Write down which exclusions of names never seen are about something by now; says how many.
-
-    In the transaction of the discovery that brought the `names`.
-    """
-    require_transaction("Matching a name")
-    matched = Exclusion.objects.filter(is_unmatched=True, entry__in=names, lifted_at__isnull=True)
-    count = 0
-    for exclusion in matched.select_related("model"):
-        exclusion.is_unmatched = False
-        exclusion.save(update_fields=["is_unmatched"])
-        sentence = (
-            f"{exclusion.entry}, excluded for {scope_of(exclusion)} although never seen, is a known name now."
-        )
-        announce_exclusion(exclusion, Action.UNMATCHED, sentence, at=now, actor=ACTOR)
-        count += 1
-    return count
 
 
 def _checked_entry(request: NewExclusion, now: datetime) -> str:

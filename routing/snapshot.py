@@ -13,16 +13,16 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Protocol
 
 from django.conf import settings
 
-from routing.builtin_exclusions import BuiltinFileError, builtin_entries
+from routing.compiling import compiled
 from routing.domain.exclusion_list import SentList
-from routing.domain.exclusion_rows import ExclusionRow, Rows
+from routing.domain.exclusion_rows import Rows
 from routing.domain.snapshot import Snapshot
 from routing.snapshot_file import SnapshotFile
 
@@ -32,6 +32,7 @@ POLL_S = 0.25
 """Four primary-key look-ups a second and process: well inside the 1 s of R3 and nothing to a database."""
 FAILING_POLL_S = 0.5
 RELOAD_S = 60.0
+TELL_AGAIN_S = 2.0
 FIRST_WAIT_S = 1.0
 IDLE_S = 600.0
 
@@ -91,6 +92,7 @@ class Refresher:
         self._last_use_s = time.monotonic()
         self._reload_at_s = 0.0
         self._told: frozenset[tuple[str, str]] | None = None
+        self._tell_again_at_s = 0.0
 
     def now_s(self) -> float:
         """Seconds since the epoch by the database's clock, as of the last poll's offset."""
@@ -128,18 +130,25 @@ class Refresher:
 
     def _begin(self) -> Snapshot:
         with self._lock:
-            if not self._is_live:
-                self._start()
+            if not self._is_live and self._start():
                 self._has_answer.wait(FIRST_WAIT_S)
                 self._has_local.wait()
                 self._is_live = True
         assert self._snapshot is not None  # `_has_local` says so
         return self._snapshot
 
-    def _start(self) -> None:
+    def _start(self) -> bool:
+        """Start the thread. False where none can be had (a process that ends): what is at hand must do then."""
         self._has_answer.clear()
-        self._thread = threading.Thread(target=self._run, name="routewarden-snapshot", daemon=True)
-        self._thread.start()
+        thread = threading.Thread(target=self._run, name="routewarden-snapshot", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError as error:
+            logger.warning("The exclusions are not refreshed here: %s", error)
+            self._load_local()
+            return False
+        self._thread = thread
+        return True
 
     def _run(self) -> None:
         try:
@@ -217,10 +226,17 @@ class Refresher:
         """Have it recorded what the snapshot leaves out, when that has changed."""
         assert self._snapshot is not None
         gave_way = self._snapshot.gave_way()
-        if gave_way == self._told:
+        now_s = self.now_s()
+        if gave_way == self._told or now_s < self._tell_again_at_s:
             return
-        if source.tell(gave_way, self._snapshot.rows.version, datetime.fromtimestamp(self.now_s(), tz=UTC)):
-            self._told = gave_way
+        try:
+            if source.tell(gave_way, self._snapshot.rows.version, datetime.fromtimestamp(now_s, tz=UTC)):
+                self._told = gave_way
+            self._tell_again_at_s = 0.0
+        except Exception as error:  # noqa: BLE001  what is in force does not wait until it is told; later polls try
+            if not self._tell_again_at_s:
+                logger.warning("What gives way could not be recorded yet: %s", _first_line(error))
+            self._tell_again_at_s = now_s + TELL_AGAIN_S
 
     def _note_failure(self, error: Exception) -> None:
         if not self._is_failing:
@@ -233,20 +249,6 @@ class Refresher:
         if self._is_failing:
             logger.info("The exclusions can be read again")
         self._is_failing = False
-
-
-def compiled(rows: Rows, now: datetime) -> Snapshot:
-    """The snapshot of `rows` and of the reviewed tier."""
-    return Snapshot(replace(rows, exclusions=(*_builtin_rows(), *rows.exclusions)), now=now)
-
-
-def _builtin_rows() -> tuple[ExclusionRow, ...]:
-    """The reviewed tier; one that cannot be read is an error in the log, not a backend that stands still."""
-    try:
-        return tuple(row for entry in builtin_entries() for row in entry.rows())
-    except (BuiltinFileError, OSError) as error:
-        logger.error("The reviewed exclusions are not in force: %s", error)  # noqa: TRY400  the sentence says it all
-        return ()
 
 
 def _first_line(error: Exception) -> str:

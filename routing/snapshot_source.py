@@ -4,11 +4,14 @@ A poll is one primary-key look-up on the thread's own connection. A connection t
 does not answer for 2 s, is given up, so that the thread is never stuck for longer than that.
 """
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.utils import timezone
 
+from routing.compiling import compiled
 from routing.domain.exclusion_rows import ModelRow, Rows
 from routing.domain.modes import Mode, Tier
 from routing.giving_way import tell_giving_way
@@ -16,10 +19,11 @@ from routing.models import EnforcementSwitch, RoutedModel
 from routing.offers import fitting_tags
 from routing.rows import rows_in_force
 from routing.selectors import known_tags
-from routing.snapshot import compiled
 from routing.versions import current_version
 
 ANSWER_LIMIT_MS = 2000
+LOCK_LIMIT_MS = 400
+"""Longest wait for somebody else's lock: what gives way can be recorded by a later poll as well."""
 POLL = "SELECT version, {clock} FROM routing_snapshotversion WHERE id = 1"
 
 
@@ -56,22 +60,28 @@ class DatabaseSource:
             del connections[DEFAULT_DB_ALIAS]
 
     def _open(self) -> None:
-        """Make the thread's own connection, with limits where the engine has them."""
+        """Make the thread's own connection."""
         if self._is_open:
             return
         connection = connections.create_connection(DEFAULT_DB_ALIAS)
-        if connection.vendor == "postgresql":
-            given = {
-                key: value for key, value in connection.settings_dict["OPTIONS"].items() if key != "pool"
-            }
-            limits = {
-                "connect_timeout": ANSWER_LIMIT_MS // 1000,
-                "tcp_user_timeout": ANSWER_LIMIT_MS,
-                "options": f"{given.get('options', '')} -c statement_timeout={ANSWER_LIMIT_MS}".strip(),
-            }
-            connection.settings_dict = {**connection.settings_dict, "OPTIONS": {**given, **limits}}
+        options = _limited(connection.vendor, connection.settings_dict["OPTIONS"])
+        connection.settings_dict = {**connection.settings_dict, "OPTIONS": options}
         connections[DEFAULT_DB_ALIAS] = connection
         self._is_open = True
+
+
+def _limited(vendor: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The connection options of `vendor` with limits on every wait, and without a pool, which is not one thread's."""
+    given = {key: value for key, value in options.items() if key != "pool"}
+    if vendor != "postgresql":
+        return {**given, "timeout": LOCK_LIMIT_MS / 1000}
+    limits = f"-c statement_timeout={ANSWER_LIMIT_MS} -c lock_timeout={LOCK_LIMIT_MS}"
+    return {
+        **given,
+        "connect_timeout": ANSWER_LIMIT_MS // 1000,
+        "tcp_user_timeout": ANSWER_LIMIT_MS,
+        "options": f"{given.get('options', '')} {limits}".strip(),
+    }
 
 
 def read_rows(version: int, now: datetime) -> Rows:

@@ -2,7 +2,7 @@
 
 from celery import shared_task
 
-from routing import expiry, snapshot_source
+from routing import expiry, snapshot_source, unmatched
 from routing.clock import database_now
 
 
@@ -11,4 +11,5 @@ def sweep() -> None:
     """Write down what ended, tell what will, and what gives way: also where no process builds requests."""
     now = database_now()
     expiry.expire_due(now)
+    unmatched.tell_unmatched_builtin(now)
     snapshot_source.tell_now(now)

@@ -7,10 +7,10 @@ import pytest
 from django.db import transaction
 from django.utils import timezone
 
+from routing.compiling import compiled
 from routing.exclusions import add_canary, add_runtime, end_canary
 from routing.giving_way import tell_giving_way
 from routing.models import GivingWay
-from routing.snapshot import compiled
 from routing.snapshot_source import read_rows, tell_now
 from routing.tasks import sweep
 from routing.versions import bump_version, current_version

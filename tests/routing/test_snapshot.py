@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from routing import snapshot
+from routing import compiling, snapshot
 from routing.domain.exclusion_rows import Rows
 from routing.domain.modes import Tier
 from routing.snapshot import Refresher
@@ -29,7 +29,7 @@ class Tables:
         self.rows = rows
         self.error: Exception | None = None
         self.delay_s = 0.0
-        self.is_stuck = False
+        self.is_stuck = self.is_locked = False
         self.released = threading.Event()
         self.ahead = timedelta(0)
         self.polls = self.reads = self.closes = 0
@@ -51,6 +51,8 @@ class Tables:
         return self.rows
 
     def tell(self, gave_way: frozenset[tuple[str, str]], version: int, now: datetime) -> bool:
+        if self.is_locked:
+            raise OSError("locked")
         self.told.append(gave_way)
         return True
 
@@ -186,7 +188,7 @@ def test_a_process_that_starts_with_neither_database_nor_disk_has_the_reviewed_t
     start, tables: Tables, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reviewed = excluded("gamma", Tier.BUILTIN, model=None)
-    monkeypatch.setattr(snapshot, "_builtin_rows", lambda: (reviewed,))
+    monkeypatch.setattr(compiling, "builtin_rows", lambda: (reviewed,))
     tables.error = OSError("away")
     refresher = start()
     assert ignored(refresher) == ["gamma"]
@@ -262,6 +264,37 @@ def test_what_gives_way_is_handed_on_to_be_told_once(start, tables: Tables) -> N
     assert tables.told == [frozenset({pair})]
     tables.rows = rows_with(held[0], version=2)
     assert wait_for(lambda: tables.told[1:] == [frozenset()])
+
+
+def test_what_cannot_be_told_yet_is_in_force_all_the_same_and_tried_again(
+    start, tables: Tables, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    tables.rows = rows_with(excluded("alpha", may_give_way=True), excluded("beta", may_give_way=True))
+    tables.is_locked = True
+    refresher = start()
+    assert len(ignored(refresher)) == 1
+    assert wait_for(lambda: "What gives way could not be recorded yet: locked" in caplog.text)
+    assert not refresher.state().is_failing
+    tables.is_locked = False
+    assert wait_for(lambda: len(tables.told) == 1, limit_s=2 * snapshot.TELL_AGAIN_S)
+    assert caplog.text.count("could not be recorded") == 1
+
+
+def test_where_no_thread_can_be_had_the_snapshot_on_disk_must_do(
+    start, tables: Tables, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    ignored(start())
+
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    refresher = start()
+    assert ignored(refresher) == ["alpha"]
+    monkeypatch.undo()
+    tables.rows = rows_with(excluded("beta"), version=2)
+    assert ignored(refresher) == ["beta"]
+    assert "The exclusions are not refreshed here: can't start new thread" in caplog.text
 
 
 def test_a_child_has_a_thread_of_its_own_and_what_its_parent_knew(start, tables: Tables) -> None:
@@ -357,8 +390,8 @@ def test_the_reviewed_tier_that_cannot_be_read_is_logged_and_the_rest_goes_on(
     def broken() -> None:
         raise OSError("no such file")
 
-    monkeypatch.setattr(snapshot, "builtin_entries", broken)
-    compiled = snapshot.compiled(rows_with(excluded("alpha")), NOW)
+    monkeypatch.setattr(compiling, "builtin_entries", broken)
+    compiled = compiling.compiled(rows_with(excluded("alpha")), NOW)
     assert compiled.plan((MODEL,), NOW.timestamp()).sent.names == ("alpha",)
     assert "The reviewed exclusions are not in force" in caplog.text
 
