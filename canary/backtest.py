@@ -4,6 +4,7 @@ Rows are read whole and checked before anything is decided, so that a bad row le
 """
 
 import json
+import reprlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -11,13 +12,15 @@ from typing import Any
 
 from canary.domain import suspension
 from canary.domain.capacity import ModelState
+from canary.domain.decision import Decision, Outcome, RoundFacts
 from canary.domain.policy import Policy
 from canary.domain.scoring import EndpointFacts
-from canary.domain.suspension import Decision, Outcome, RoundFacts
 from canary.domain.verdicts import Contract, Verdict
 from incidents.domain.actions import Action
 from routing.domain.modes import Mode
 
+# Far from where times end: an end is at most a ladder's length later.
+FIRST_YEAR, LAST_YEAR = 1970, 9000
 JUDGEMENTS = frozenset({"correct", "false positive", "unclear"})
 # What the decision log keeps live but a backtest does not write.
 UNWRITTEN = frozenset({Action.NOT_APPLICABLE})
@@ -25,6 +28,10 @@ UNWRITTEN = frozenset({Action.NOT_APPLICABLE})
 
 class BacktestError(ValueError):
     """A row that cannot be read; the message names its line."""
+
+
+class _Unreadable(Exception):
+    """What is wrong with a row, in words that follow its line number."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +95,9 @@ class _Replay:
 
     def take(self, step: Step) -> None:
         """Apply one step to its model."""
-        state = self.states.get(step.model) or ModelState(model=step.model, mode=self.mode, assumes_reachable=True)
+        state = self.states.get(step.model) or ModelState(
+            model=step.model, mode=self.mode, assumes_reachable=True
+        )
         if isinstance(step, RecordedRound):
             outcome = suspension.apply_round(state, step.facts, self.policy)
         else:
@@ -105,14 +114,22 @@ class _Replay:
                 return suspension.switch_mode(state, Mode(row["mode"]), self.policy, at=at)
             case "lift":
                 return suspension.lift(
-                    state, row["endpoint"], self.policy, at=at,
-                    is_false_positive=row["false_positive"], reason=row["reason"],
+                    state,
+                    row["endpoint"],
+                    self.policy,
+                    at=at,
+                    is_false_positive=row["false_positive"],
+                    reason=row["reason"],
                 )
             case _:
                 is_false = row["judgement"] == "false positive"
                 return suspension.review(
-                    state, row["endpoint"], self.policy, at=at,
-                    is_false_positive=is_false, reason="judged a false positive in review.",
+                    state,
+                    row["endpoint"],
+                    self.policy,
+                    at=at,
+                    is_false_positive=is_false,
+                    reason="judged a false positive in review.",
                 )
 
     def _write(self, model: str, decision: Decision, *, round_name: str | None = None) -> None:
@@ -154,14 +171,17 @@ def _read_rows(lines: Iterable[str]) -> list[dict[str, Any]]:
 
 def _read_row(number: int, line: str) -> dict[str, Any]:
     try:
-        row = json.loads(line)
-        if not isinstance(row, dict):
-            raise ValueError("it is not an object")
-        row["at"] = _read_time(row)
-        _check_text(row, "model")
-        return _checked_event(row) if "event" in row else _checked_endpoint(row)
-    except (ValueError, RecursionError) as error:
-        raise BacktestError(f"Line {number} cannot be read: {error}.") from error
+        return _checked(json.loads(line))
+    except (_Unreadable, ValueError, RecursionError) as error:
+        raise BacktestError(f"Line {number} cannot be read: {str(error).rstrip('.')[:400]}.") from error
+
+
+def _checked(row: Any) -> dict[str, Any]:
+    if not isinstance(row, dict):
+        raise _Unreadable("it is not an object")
+    row["at"] = _read_time(row)
+    _check_text(row, "model")
+    return _checked_event(row) if "event" in row else _checked_endpoint(row)
 
 
 def _read_time(row: Mapping[str, Any]) -> datetime:
@@ -171,14 +191,21 @@ def _read_time(row: Mapping[str, Any]) -> datetime:
     except ValueError:
         moment = None
     if moment is None or moment.tzinfo is None:
-        raise ValueError(f"`at` must be an ISO 8601 time with its zone, not {raw!r}")
+        raise _Unreadable(f"`at` must be an ISO 8601 time with its zone, not {_shown(raw)}")
+    if not FIRST_YEAR <= moment.year <= LAST_YEAR:
+        raise _Unreadable(f"`at` must lie in the years {FIRST_YEAR} to {LAST_YEAR}, not {_shown(raw)}")
     return moment.astimezone(UTC)
+
+
+def _shown(value: Any) -> str:
+    """`value` as a message may show it: short."""
+    return reprlib.repr(value)
 
 
 def _check_text(row: Mapping[str, Any], *names: str) -> None:
     for name in names:
         if not isinstance(row.get(name), str) or not row[name]:
-            raise ValueError(f"`{name}` must be a text, not {row.get(name)!r}")
+            raise _Unreadable(f"`{name}` must be a text, not {_shown(row.get(name))}")
 
 
 def _check_flags(row: dict[str, Any], *names: str) -> None:
@@ -187,14 +214,14 @@ def _check_flags(row: dict[str, Any], *names: str) -> None:
         if row.get(name) is None:
             row[name] = False
         if not isinstance(row[name], bool):
-            raise ValueError(f"`{name}` must be true or false, not {row[name]!r}")
+            raise _Unreadable(f"`{name}` must be true or false, not {_shown(row[name])}")
 
 
 def _checked_event(row: dict[str, Any]) -> dict[str, Any]:
     match row["event"]:
         case "mode":
-            if row.get("mode") not in set(Mode):
-                raise ValueError(f"`mode` must be off, observe or enforce, not {row.get('mode')!r}")
+            if row.get("mode") not in list(Mode):
+                raise _Unreadable(f"`mode` must be off, observe or enforce, not {row.get('mode')!r}")
         case "lift":
             _check_text(row, "endpoint")
             _check_flags(row, "false_positive")
@@ -203,9 +230,11 @@ def _checked_event(row: dict[str, Any]) -> dict[str, Any]:
             _check_text(row, "endpoint", "judgement")
             row["judgement"] = row["judgement"].replace("_", " ")
             if row["judgement"] not in JUDGEMENTS:
-                raise ValueError(f"`judgement` must be correct, false positive or unclear, not {row['judgement']!r}")
+                raise _Unreadable(
+                    f"`judgement` must be correct, false positive or unclear, not {_shown(row['judgement'])}"
+                )
         case other:
-            raise ValueError(f"there is no event {other!r}; there are mode, lift and review")
+            raise _Unreadable(f"there is no event {_shown(other)}; there are mode, lift and review")
     return row
 
 
@@ -228,13 +257,13 @@ def _read_verdicts(results: Any) -> dict[Contract, Verdict]:
     if results is None:
         return {}
     if not isinstance(results, dict):
-        raise ValueError(f"`results` must map contracts to verdicts, not {results!r}")
+        raise _Unreadable(f"`results` must map contracts to verdicts, not {_shown(results)}")
     verdicts = {}
     for contract, verdict in results.items():
-        if contract not in set(Contract):
-            raise ValueError(f"there is no contract {contract!r}; there are {', '.join(Contract)}")
-        if verdict not in set(Verdict):
-            raise ValueError(f"there is no verdict {verdict!r}; there are {', '.join(Verdict)}")
+        if contract not in list(Contract):
+            raise _Unreadable(f"there is no contract {_shown(contract)}; there are {', '.join(Contract)}")
+        if verdict not in list(Verdict):
+            raise _Unreadable(f"there is no verdict {_shown(verdict)}; there are {', '.join(Verdict)}")
         verdicts[Contract(contract)] = Verdict(verdict)
     return verdicts
 
@@ -265,7 +294,9 @@ def _recorded_round(group: list[dict[str, Any]]) -> RecordedRound:
     tags = [row["endpoint"] for row in group]
     if len(set(tags)) != len(tags):
         twice = next(tag for tag in tags if tags.count(tag) > 1)
-        raise BacktestError(f"Round {first['round_text']} of {first['model']} has two rows for endpoint {twice}.")
+        raise BacktestError(
+            f"Round {first['round_text']} of {first['model']} has two rows for endpoint {twice}."
+        )
     facts = RoundFacts(
         at=min(row["at"] for row in group),
         endpoints=tuple(_endpoint_facts(row) for row in group),

@@ -15,10 +15,10 @@ from django.db import transaction
 from canary import model_state, telling
 from canary.domain import suspension as rules
 from canary.domain.capacity import ModelState
+from canary.domain.decision import Decision, Outcome, RoundFacts
 from canary.domain.policy import Policy
 from canary.domain.pooling import Pooled
 from canary.domain.scoring import EndpointFacts, Result
-from canary.domain.suspension import Decision, Outcome, RoundFacts
 from canary.domain.verdicts import Contract, Verdict
 from canary.models import EndKind, EndpointRound, Round, RoundStatus, Suspension
 from incidents.domain.actions import Action
@@ -70,7 +70,11 @@ def begin(model_pk: int, *, now: datetime | None = None, actor: str = "canary") 
     model = lock_model(model_pk)
     moment = now or database_now()
     return Step(
-        model=model, policy=model_state.policy_of(model), before=model_state.load(model, now=moment), now=moment, actor=actor
+        model=model,
+        policy=model_state.policy_of(model),
+        before=model_state.load(model, now=moment),
+        now=moment,
+        actor=actor,
     )
 
 
@@ -110,14 +114,25 @@ def set_mode(model_pk: int, mode: Mode, *, actor: str, reason: str) -> Outcome:
     before = step.before.mode
     if mode is not before:
         RoutedModel.objects.filter(pk=model_pk).update(mode=mode.value)
-        telling.human(step, Action.MODE, "C17", f"Mode switched from {before} to {mode}: {reason}", inputs={"from": before})
+        telling.human(
+            step,
+            Action.MODE,
+            "C17",
+            f"Mode switched from {before} to {mode}: {reason}",
+            inputs={"from": before},
+        )
     commit(step, outcome, end_kind=EndKind.MODE if mode is not before else None)
     bump_version()
     return outcome
 
 
 def lift_suspension(
-    suspension_pk: int, *, actor: str, reason: str, is_false_positive: bool, not_before: datetime | None = None
+    suspension_pk: int,
+    *,
+    actor: str,
+    reason: str,
+    is_false_positive: bool,
+    not_before: datetime | None = None,
 ) -> Outcome:
     """Lift an active suspension or shadow by hand (rule C18). Raises `NotActive`, ValueError without a reason."""
     if not reason.strip():
@@ -129,8 +144,13 @@ def lift_suspension(
         if held.ended_at is not None or held.ends_at <= step.now:
             raise NotActive(f"The suspension of {held.endpoint.tag} has ended already.")
         outcome = rules.lift(
-            step.before, held.endpoint.tag, step.policy, at=step.now,
-            is_false_positive=is_false_positive, reason=reason.strip(), not_before=not_before,
+            step.before,
+            held.endpoint.tag,
+            step.policy,
+            at=step.now,
+            is_false_positive=is_false_positive,
+            reason=reason.strip(),
+            not_before=not_before,
         )
         commit(step, outcome)
         return outcome
@@ -159,16 +179,27 @@ def _take_effect(step: Step, decision: Decision, end_kind: EndKind | None) -> No
 
 
 def _start(step: Step, decision: Decision) -> None:
-    assert decision.endpoint and decision.until and decision.level, "a suspension names its endpoint, end and level"
-    endpoint = Endpoint.objects.select_related("provider", "model").get(model=step.model, tag=decision.endpoint)
+    if decision.until is None or decision.level is None:
+        raise ValueError("A suspension has an end and a level.")
+    endpoint = Endpoint.objects.select_related("provider", "model").get(
+        model=step.model, tag=decision.endpoint
+    )
     held = Suspension.objects.create(
-        endpoint=endpoint, round=step.round, is_shadow=not decision.is_enforced, level=decision.level,
-        started_at=decision.at, ends_at=decision.until, culprits=[list(pair) for pair in decision.pairs],
+        endpoint=endpoint,
+        round=step.round,
+        is_shadow=not decision.is_enforced,
+        level=decision.level,
+        started_at=decision.at,
+        ends_at=decision.until,
+        culprits=[list(pair) for pair in decision.pairs],
     )
     if decision.is_enforced:
         held.exclusion = exclusions.add_canary(
-            endpoint, expires_at=decision.until, reason=decision.reason,
-            contracts=sorted({str(pair.contract) for pair in decision.pairs}), now=decision.at,
+            endpoint,
+            expires_at=decision.until,
+            reason=decision.reason,
+            contracts=sorted({str(pair.contract) for pair in decision.pairs}),
+            now=decision.at,
         )
         held.save(update_fields=["exclusion"])
 
@@ -207,8 +238,11 @@ def _round_facts(step: Step, round_: Round, closed: ClosedRound) -> RoundFacts:
             )
         )
     return RoundFacts(
-        at=round_.started_at, finished_at=step.now, endpoints=tuple(facts),
-        is_manual=round_.is_manual, is_our_side=closed.is_our_side,
+        at=round_.started_at,
+        finished_at=step.now,
+        endpoints=tuple(facts),
+        is_manual=round_.is_manual,
+        is_our_side=closed.is_our_side,
     )
 
 
@@ -225,7 +259,9 @@ def _write_round(step: Step, round_: Round, closed: ClosedRound, facts: RoundFac
     )
     pks = dict(step.model.endpoints.values_list("tag", "pk"))
     EndpointRound.objects.bulk_create(
-        _endpoint_round(round_, pks[item.tag], item, closed, outcome) for item in facts.endpoints if item.is_serving
+        _endpoint_round(round_, pks[item.tag], item, closed, outcome)
+        for item in facts.endpoints
+        if item.is_serving
     )
 
 
@@ -258,4 +294,3 @@ def _endpoint_round(
         reasons={str(contract): str(reason) for contract, reason in pooled.reasons.items()} if pooled else {},
         was_excluded=item.in_other_tier or (state.suspension is not None and not state.suspension.is_shadow),
     )
-

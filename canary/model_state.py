@@ -19,9 +19,17 @@ from routing.selectors import excluded_tags
 BLIND, BELOW_FLOOR, WEAKENED, UNPROVED = "blind", "below_floor", "weakened", "unproved"
 OTHER_TIERS = (Tier.BUILTIN, Tier.RUNTIME)
 STANDING_FIELDS = (
-    "failing_streak", "clean_streak", "last_result_at", "culprits", "failed_contracts", "streak_contracts", "silent_rounds",
-    "has_answered", "was_serving", "not_before",
-)  # fmt: skip
+    "failing_streak",
+    "clean_streak",
+    "last_result_at",
+    "culprits",
+    "failed_contracts",
+    "streak_contracts",
+    "silent_rounds",
+    "has_answered",
+    "was_serving",
+    "not_before",
+)
 
 
 def policy_of(model: RoutedModel) -> Policy:
@@ -49,9 +57,7 @@ def load(model: RoutedModel, *, now: datetime) -> ModelState:
     excluded = excluded_tags(model, now=now, tiers=OTHER_TIERS)
     admitted = admitted_tags(model)
     rows = model.endpoints.select_related("provider", "standing").order_by("tag")
-    endpoints = {
-        row.tag: _endpoint_state(row, rungs.get(row.pk, []), excluded, admitted) for row in rows
-    }
+    endpoints = {row.tag: _endpoint_state(row, rungs.get(row.pk, []), excluded, admitted) for row in rows}
     switch = EnforcementSwitch.objects.filter(pk=1).first()
     observed = frozenset(
         contract for contract in Contract if contract_mode(model, contract) is not Mode(model.mode)
@@ -109,7 +115,9 @@ def _held(row: Suspension) -> Held:
 
 def _rung(row: Suspension) -> Rung:
     return Rung(
-        started_at=row.started_at, level=row.level, is_shadow=row.is_shadow,
+        started_at=row.started_at,
+        level=row.level,
+        is_shadow=row.is_shadow,
         is_false_positive=row.judgement == "false positive",
     )
 
@@ -159,18 +167,24 @@ def save(model: RoutedModel, before: ModelState, after: ModelState, *, now: date
         pks = dict(model.endpoints.values_list("tag", "pk"))
         StandingRow.objects.bulk_create(
             [_standing_row(pks[state.tag], state) for state in changed],
-            update_conflicts=True, unique_fields=["endpoint"], update_fields=list(STANDING_FIELDS),
+            update_conflicts=True,
+            unique_fields=["endpoint"],
+            update_fields=list(STANDING_FIELDS),
         )
     anchors = ModelStanding.objects.get(model=model)
     ModelStanding.objects.filter(pk=anchors.pk).update(
         last_scored_at=after.last_scored_at,
         last_closed_at=after.last_finished_at,
         unscored_rounds=after.unscored_rounds,
-        episodes=with_episodes(anchors.episodes, {BLIND: after.is_blind, BELOW_FLOOR: after.is_below_floor}, now=now),
+        episodes=with_episodes(
+            anchors.episodes, {BLIND: after.is_blind, BELOW_FLOOR: after.is_below_floor}, now=now
+        ),
     )
 
 
-def with_episodes(episodes: Mapping[str, str], present: Mapping[str, bool], *, now: datetime) -> dict[str, str]:
+def with_episodes(
+    episodes: Mapping[str, str], present: Mapping[str, bool], *, now: datetime
+) -> dict[str, str]:
     """`episodes` (name → since) with those that begin now, without those that are over."""
     kept = {name: since for name, since in episodes.items() if present.get(name, True)}
     for name, is_on in present.items():

@@ -78,7 +78,9 @@ class Round(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     model = models.ForeignKey(RoutedModel, on_delete=models.CASCADE, related_name="rounds")
-    slot = models.BigIntegerField(null=True, blank=True, help_text="The interval it stands for; empty when asked by hand.")
+    slot = models.BigIntegerField(
+        null=True, blank=True, help_text="The interval it stands for; empty when asked by hand."
+    )
     status = models.CharField(max_length=10, choices=RoundStatus.choices, default=RoundStatus.RUNNING)
     is_manual = models.BooleanField(default=False)
     is_scored = models.BooleanField(default=False, help_text="Counted under C12.")
@@ -100,10 +102,13 @@ class Round(models.Model):
                 fields=["model"], condition=Q(status="running"), name="round_one_running_per_model"
             ),
             models.CheckConstraint(
-                condition=Q(status="running", closed_at__isnull=True) | (~Q(status="running") & Q(closed_at__isnull=False)),
+                condition=Q(status="running", closed_at__isnull=True)
+                | (~Q(status="running") & Q(closed_at__isnull=False)),
                 name="round_closed_has_time",
             ),
-            models.CheckConstraint(condition=Q(is_manual=True) | Q(slot__isnull=False), name="round_has_slot_or_hand"),
+            models.CheckConstraint(
+                condition=Q(is_manual=True) | Q(slot__isnull=False), name="round_has_slot_or_hand"
+            ),
         ]
         indexes = [models.Index(fields=["model", "-started_at"], name="round_model_started")]
 
@@ -147,7 +152,8 @@ class ProbeRun(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["round", "endpoint", "contract", "ordinal"], name="run_once"),
             models.CheckConstraint(
-                condition=(Q(state="done") & ~Q(verdict="") & ~Q(reason="")) | (~Q(state="done") & Q(verdict="")),
+                condition=(Q(state="done") & ~Q(verdict="") & ~Q(reason=""))
+                | (~Q(state="done") & Q(verdict="")),
                 name="run_done_has_verdict",
             ),
             models.CheckConstraint(
@@ -191,16 +197,24 @@ class Standing(models.Model):
     clean_streak = models.PositiveIntegerField(default=0)
     last_result_at = models.DateTimeField(null=True, blank=True)
     culprits = models.JSONField(default=list)
-    failed_contracts = models.JSONField(default=list, help_text="Contracts failed in each last round of the streak.")
+    failed_contracts = models.JSONField(
+        default=list, help_text="Contracts failed in each last round of the streak."
+    )
     streak_contracts = models.JSONField(default=list, help_text="All contracts failed in the failing streak.")
-    silent_rounds = models.PositiveIntegerField(default=0, help_text="Rounds in a row with nothing but unreachable.")
+    silent_rounds = models.PositiveIntegerField(
+        default=0, help_text="Rounds in a row with nothing but unreachable."
+    )
     has_answered = models.BooleanField(default=False)
     was_serving = models.BooleanField(default=False, help_text="As of the last round taken into account.")
-    not_before = models.DateTimeField(null=True, blank=True, help_text="Not suspended again before (rule C18).")
+    not_before = models.DateTimeField(
+        null=True, blank=True, help_text="Not suspended again before (rule C18)."
+    )
 
     class Meta:
         constraints = [
-            models.CheckConstraint(condition=Q(failing_streak=0) | Q(clean_streak=0), name="standing_one_streak"),
+            models.CheckConstraint(
+                condition=Q(failing_streak=0) | Q(clean_streak=0), name="standing_one_streak"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -211,7 +225,9 @@ class Suspension(models.Model):
     """A timed exclusion made by the canary; `is_shadow` when it was made in observe mode or while stopped."""
 
     endpoint = models.ForeignKey(Endpoint, on_delete=models.CASCADE, related_name="suspensions")
-    round = models.ForeignKey(Round, null=True, blank=True, on_delete=models.SET_NULL, related_name="suspensions")
+    round = models.ForeignKey(
+        Round, null=True, blank=True, on_delete=models.SET_NULL, related_name="suspensions"
+    )
     is_shadow = models.BooleanField()
     level = models.PositiveSmallIntegerField()
     started_at = models.DateTimeField()
@@ -233,9 +249,12 @@ class Suspension(models.Model):
             models.UniqueConstraint(
                 fields=["endpoint"], condition=Q(ended_at__isnull=True), name="suspension_one_active"
             ),
-            models.CheckConstraint(condition=Q(ends_at__gt=F("started_at")), name="suspension_ends_after_start"),
             models.CheckConstraint(
-                condition=Q(ended_at__isnull=True, end_kind="") | (Q(ended_at__isnull=False) & ~Q(end_kind="")),
+                condition=Q(ends_at__gt=F("started_at")), name="suspension_ends_after_start"
+            ),
+            models.CheckConstraint(
+                condition=Q(ended_at__isnull=True, end_kind="")
+                | (Q(ended_at__isnull=False) & ~Q(end_kind="")),
                 name="suspension_ended_says_how",
             ),
             models.CheckConstraint(condition=Q(level__gte=1), name="suspension_level_from_one"),
@@ -251,8 +270,12 @@ class ModelStanding(models.Model):
     """A model's own episodes and anchors between rounds (rules C6, C12, C14, C20, C21)."""
 
     model = models.OneToOneField(RoutedModel, on_delete=models.CASCADE, related_name="standing")
-    last_scored_at = models.DateTimeField(null=True, blank=True, help_text="Start of the last round that was scored.")
-    last_closed_at = models.DateTimeField(null=True, blank=True, help_text="Start of the last round that finished.")
+    last_scored_at = models.DateTimeField(
+        null=True, blank=True, help_text="Start of the last round that was scored."
+    )
+    last_closed_at = models.DateTimeField(
+        null=True, blank=True, help_text="Start of the last round that finished."
+    )
     unscored_rounds = models.PositiveIntegerField(default=0)
     episodes = models.JSONField(default=dict, help_text="Name of each open episode → since when.")
     control_proved_at = models.DateTimeField(null=True, blank=True, help_text="Last conclusive control.")

@@ -72,14 +72,17 @@ def lanes(model: RoutedModel) -> list[Lane]:
     """The model's serving endpoints that are probed; essential ones are suspended or have culprits (C21)."""
     endpoints = list(
         model.endpoints.filter(is_serving=True, is_probed=True)
-        .select_related("provider", "standing").prefetch_related("suspensions").order_by("tag")
-    )  # fmt: skip
+        .select_related("provider", "standing")
+        .prefetch_related("suspensions")
+        .order_by("tag")
+    )
     current = Capability.objects.filter(
         endpoint__in=endpoints, source=CapabilitySource.ADVERTISED.value, valid_until__isnull=True
     )
     by_endpoint = {row.endpoint_id: row for row in current}
     return [
-        Lane(endpoint=one, capability=by_endpoint.get(one.pk), is_essential=_is_essential(one)) for one in endpoints
+        Lane(endpoint=one, capability=by_endpoint.get(one.pk), is_essential=_is_essential(one))
+        for one in endpoints
     ]
 
 
@@ -110,7 +113,8 @@ def spent_usd(model: RoutedModel, *, since: datetime) -> Decimal:
 
 def _cost(some: Iterable[Lane], probes: Sequence[Probe]) -> Decimal:
     return sum(
-        (lane.run_usd for lane in some for probe in probes if probe.applies(lane.parameters)), start=Decimal(0)
+        (lane.run_usd for lane in some for probe in probes if probe.applies(lane.parameters)),
+        start=Decimal(0),
     )
 
 
@@ -124,9 +128,13 @@ def due_probes(model: RoutedModel, contract: Contract | None = None) -> list[Pro
 
 
 @transaction.atomic
-def plan(round_: Round, *, rotation: str, usual_variant: int, selection: Selection = EVERYTHING) -> BudgetStage:
+def plan(
+    round_: Round, *, rotation: str, usual_variant: int, selection: Selection = EVERYTHING
+) -> BudgetStage:
     """Write down the runs a round owes, once; returns what the budget allowed. Planned rounds stay as they are."""
-    stage = BudgetStage.FULL if round_.is_manual else budget_stage(spend_of(round_.model, now=round_.started_at))
+    stage = (
+        BudgetStage.FULL if round_.is_manual else budget_stage(spend_of(round_.model, now=round_.started_at))
+    )
     if not Round.objects.filter(pk=round_.pk, is_planned=False).update(is_planned=True, language=rotation):
         return stage
     chosen = [lane for lane in lanes(round_.model) if selection.tag in (None, lane.endpoint.tag)]
@@ -154,6 +162,12 @@ def _runs(
     variant = prompt_variant(culprits, language, usual_variant) if is_language else usual_variant
     for ordinal in range(selection.repeat):
         yield ProbeRun(
-            round=round_, endpoint=lane.endpoint, contract=probe.contract.value, ordinal=ordinal,
-            state=RunState.DUE, probe_version=probe.version, language=language, variant=variant,
-        )  # fmt: skip
+            round=round_,
+            endpoint=lane.endpoint,
+            contract=probe.contract.value,
+            ordinal=ordinal,
+            state=RunState.DUE,
+            probe_version=probe.version,
+            language=language,
+            variant=variant,
+        )

@@ -11,7 +11,9 @@ def remove_evidence_text(*, before: datetime) -> int:
     """Blank the text of runs done before a time, in batches so that no lock is held long. Returns how many."""
     removed = 0
     while True:
-        old = ProbeRun.objects.filter(done_at__lt=before).exclude(text="").values_list("pk", flat=True)[:BATCH]
+        old = (
+            ProbeRun.objects.filter(done_at__lt=before).exclude(text="").values_list("pk", flat=True)[:BATCH]
+        )
         count = ProbeRun.objects.filter(pk__in=list(old)).update(text="")
         removed += count
         if count < BATCH:

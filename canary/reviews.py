@@ -11,8 +11,9 @@ from incidents.domain.actions import Action
 
 @transaction.atomic
 def judge(suspension_pk: int, judgement: Review, *, user: AbstractBaseUser | None, reason: str = "") -> None:
-    """Store a judgement. An open suspension or shadow judged a false positive is lifted; a closed one that is
-    judged so leaves the ladder as if it had never been (C15).
+    """Store a judgement of a suspension or shadow.
+
+    An open one judged a false positive is lifted; a closed one leaves the ladder as if it had never been (C15).
     """
     held = Suspension.objects.select_related("endpoint").get(pk=suspension_pk)
     actor = user.get_username() if user else "command line"
@@ -22,11 +23,20 @@ def judge(suspension_pk: int, judgement: Review, *, user: AbstractBaseUser | Non
     words = reason.strip() or "no further reason given"
     if is_false and held.ended_at is None and held.ends_at > step.now:
         outcome = rules.lift(
-            step.before, held.endpoint.tag, step.policy, at=step.now, is_false_positive=True, reason=f"review: {words}"
+            step.before,
+            held.endpoint.tag,
+            step.policy,
+            at=step.now,
+            is_false_positive=True,
+            reason=f"review: {words}",
         )
         enforcement.commit(step, outcome)
     Suspension.objects.filter(pk=held.pk).update(judgement=judgement, judged_by=user, judged_at=step.now)
     telling.human(
-        step, Action.REVIEW, "C17", f"The suspension of {held.started_at:%Y-%m-%d %H:%M} UTC was judged {judgement}: {words}",
-        inputs={"suspension": held.pk, "judgement": str(judgement)}, endpoint=held.endpoint.tag,
-    )  # fmt: skip
+        step,
+        Action.REVIEW,
+        "C17",
+        f"The suspension of {held.started_at:%Y-%m-%d %H:%M} UTC was judged {judgement}: {words}",
+        inputs={"suspension": held.pk, "judgement": str(judgement)},
+        endpoint=held.endpoint.tag,
+    )

@@ -127,11 +127,15 @@ class RoundRunner:
             raise SkipRound(str(error)) from error
         except DiscoveryUnreadable as error:
             sentence = str(error)
-            await sync_to_async(lambda: catalogue.discovery_failed(self.model, sentence, now=database_now()))()
+            await sync_to_async(
+                lambda: catalogue.discovery_failed(self.model, sentence, now=database_now())
+            )()
             if not await sync_to_async(lambda: has_good_list(self.model, now=self.round.started_at))():
                 raise SkipRound(f"{sentence} There is no list of endpoints younger than 24 h.") from error
         else:
-            await sync_to_async(lambda: catalogue.apply_discovery(self.model, discovery, now=database_now()))()
+            await sync_to_async(
+                lambda: catalogue.apply_discovery(self.model, discovery, now=database_now())
+            )()
 
     async def _model_facts(self, gateway: Gateway) -> ModelFacts:
         """What the catalogue says of the model, read at most once an hour; defaults when it cannot be read."""
@@ -173,12 +177,18 @@ class RoundRunner:
             probe = probe_of(Contract(run.contract))
             tag = run.endpoint.tag
             request = probe.request(
-                self._facts, language=run.language, variant=run.variant, limit_s=self.policy.first_text_limit_s
+                self._facts,
+                language=run.language,
+                variant=run.variant,
+                limit_s=self.policy.first_text_limit_s,
             )
             body = gateway.pinned_body(
-                request.body, model=self.model.slug, tag=tag,
-                siblings=siblings(tag, self._tags), preferences=self.model.preferences,
-            )  # fmt: skip
+                request.body,
+                model=self.model.slug,
+                tag=tag,
+                siblings=siblings(tag, self._tags),
+                preferences=self.model.preferences,
+            )
             exchange = await gateway.chat(
                 body, limit_s=request.total_limit_s, first_text_limit_s=request.first_text_limit_s
             )

@@ -57,7 +57,9 @@ def tick() -> list[UUID]:
 def _models_with_something_due(now: datetime) -> list[int]:
     """Models with a suspension at its end, an open episode, or too long a silence."""
     ending = set(
-        Suspension.objects.filter(ended_at__isnull=True, ends_at__lte=now).values_list("endpoint__model_id", flat=True)
+        Suspension.objects.filter(ended_at__isnull=True, ends_at__lte=now).values_list(
+            "endpoint__model_id", flat=True
+        )
     )
     for anchors in ModelStanding.objects.exclude(model__mode=Mode.OFF.value).select_related("model"):
         silence = timedelta(seconds=3 * anchors.model.interval_s)
@@ -70,7 +72,9 @@ def _models_with_something_due(now: datetime) -> list[int]:
 def claim_due(model: RoutedModel, *, now: datetime) -> Round | None:
     """Claim the model's present slot when a round is due; None when not, or when somebody else has it."""
     slot = schedule.slot_at(now, model.slug, model.interval_s)
-    last = model.rounds.filter(is_manual=False).order_by("-started_at").values_list("slot", "started_at").first()
+    last = (
+        model.rounds.filter(is_manual=False).order_by("-started_at").values_list("slot", "started_at").first()
+    )
     if last and last[0] is not None and last[0] >= slot:
         return None
     policy = model_state.policy_of(model)
@@ -93,9 +97,13 @@ def _create(model: RoutedModel, *, now: datetime, slot: int | None, holder: str 
     try:
         with transaction.atomic():
             return Round.objects.create(
-                model=model, slot=slot, is_manual=slot is None, started_at=now,
-                lease_owner=holder, leased_until=leased_until,
-            )  # fmt: skip
+                model=model,
+                slot=slot,
+                is_manual=slot is None,
+                started_at=now,
+                lease_owner=holder,
+                leased_until=leased_until,
+            )
     except IntegrityError:
         return None
 
@@ -146,7 +154,9 @@ def work(round_pk: UUID, *, selection: Selection = EVERYTHING, holder: str = QUE
         close(round_, note="Closed with what it had: its workers died too often.")
         return round_
     _mark_lost(round_)
-    runner = RoundRunner(round_, owner=owner, plan=lambda: _plan(round_, selection), confirms=selection.repeat == 1)
+    runner = RoundRunner(
+        round_, owner=owner, plan=lambda: _plan(round_, selection), confirms=selection.repeat == 1
+    )
     try:
         async_to_sync(runner.run)()
     except OurSide as error:
@@ -169,7 +179,9 @@ def _take(round_pk: UUID, holder: str = QUEUE) -> str | None:
     taken = Round.objects.filter(
         _is_free(now) | Q(lease_owner=holder), pk=round_pk, status=RoundStatus.RUNNING
     ).update(
-        leased_until=now + timedelta(seconds=settings.ROUND_LEASE_S), lease_owner=owner, takeovers=F("takeovers") + 1
+        leased_until=now + timedelta(seconds=settings.ROUND_LEASE_S),
+        lease_owner=owner,
+        takeovers=F("takeovers") + 1,
     )
     return owner if taken else None
 
@@ -184,7 +196,9 @@ def _mark_lost(round_: Round) -> None:
 def _plan(round_: Round, selection: Selection) -> None:
     """Plan the round's runs; a budget that is used up is told and leaves nothing to run (C21)."""
     slot = round_.slot if round_.slot is not None else int(round_.started_at.timestamp())
-    rotation = selection.language or schedule.rotation_language(tuple(LANGUAGES), slot, round_.model.interval_s)
+    rotation = selection.language or schedule.rotation_language(
+        tuple(LANGUAGES), slot, round_.model.interval_s
+    )
     usual = int(slot // round_.model.interval_s) // len(LANGUAGES)
     stage = planning.plan(round_, rotation=rotation, usual_variant=usual, selection=selection)
     if stage in (BudgetStage.ESSENTIAL, BudgetStage.EXHAUSTED):
@@ -195,18 +209,27 @@ def _plan(round_: Round, selection: Selection) -> None:
 @transaction.atomic
 def _tell_budget(round_: Round, stage: BudgetStage) -> None:
     step = enforcement.begin(round_.model_id)
-    what = "Only culprits and suspended endpoints are probed." if stage is BudgetStage.ESSENTIAL else "Nothing is probed."
+    what = (
+        "Only culprits and suspended endpoints are probed."
+        if stage is BudgetStage.ESSENTIAL
+        else "Nothing is probed."
+    )
     day = round_.started_at.date().isoformat()
     telling.once_a_key(
-        step, Action.BUDGET, "C21", f"The budget of {round_.model.budget_usd} USD for {day} is used up. {what}",
+        step,
+        Action.BUDGET,
+        "C21",
+        f"The budget of {round_.model.budget_usd} USD for {day} is used up. {what}",
         key=f"{round_.model.slug}:budget:{day}:{stage}",
-    )  # fmt: skip
+    )
 
 
 @transaction.atomic
 def _stop(round_: Round, sentence: str) -> None:
     """Close a round as our side (C3): nobody is scored, what was recorded stays, told once an episode."""
-    ProbeRun.objects.filter(round=round_, state__in=[RunState.DUE, RunState.SENT]).update(state=RunState.DROPPED)
+    ProbeRun.objects.filter(round=round_, state__in=[RunState.DUE, RunState.SENT]).update(
+        state=RunState.DROPPED
+    )
     outcome = close(round_, is_our_side=True, note=sentence)
     if outcome is None:
         return

@@ -29,7 +29,9 @@ PROVIDERS_TO_BLAME_OURSELVES = 2
 # Text that may not be stored is not needed to pool beginnings: the flag beside it is.
 PROSE = frozenset({Contract.LATENCY, Contract.FILTERING, Contract.LANGUAGE})
 TEXT_LIMIT = 20_000
-WARM_UP_TEXT = "The lamp by the window was still burning when she came down the stairs and opened the heavy door. " * 2
+WARM_UP_TEXT = (
+    "The lamp by the window was still burning when she came down the stairs and opened the heavy door. " * 2
+)
 
 
 class OurSide(Exception):
@@ -46,7 +48,10 @@ class Blame:
     def note(self, run: ProbeRun, judged: Judgement, exchange: Exchange) -> None:
         """Take one run into account."""
         if is_our_side(judged):
-            self.sentence = self.sentence or f"The gateway refused our request: {judged.evidence.get('message', '')}"[:400]
+            self.sentence = (
+                self.sentence
+                or f"The gateway refused our request: {judged.evidence.get('message', '')}"[:400]
+            )
             return
         status = exchange.error.status if exchange.error else exchange.status
         if status in ACCOUNT_STATUSES and judged.reason is not Reason.POLICY_ERROR:
@@ -98,14 +103,21 @@ def add_confirmations(round_: Round, endpoint_pk: int, count: int) -> list[Probe
     ProbeRun.objects.bulk_create(
         [
             ProbeRun(
-                round=round_, endpoint_id=endpoint_pk, contract=first.contract, ordinal=ordinal,
-                probe_version=first.probe_version, language=first.language, variant=first.variant,
+                round=round_,
+                endpoint_id=endpoint_pk,
+                contract=first.contract,
+                ordinal=ordinal,
+                probe_version=first.probe_version,
+                language=first.language,
+                variant=first.variant,
             )
             for ordinal in range(1, count + 1)
         ],
         ignore_conflicts=True,
-    )  # fmt: skip
-    more = ProbeRun.objects.filter(round=round_, endpoint_id=endpoint_pk, contract=first.contract, ordinal__gte=1)
+    )
+    more = ProbeRun.objects.filter(
+        round=round_, endpoint_id=endpoint_pk, contract=first.contract, ordinal__gte=1
+    )
     return list(more.filter(state=RunState.DUE).select_related("endpoint__provider"))
 
 
@@ -148,7 +160,10 @@ def _judge(
 
 def _evidence(run: ProbeRun, judged: Judgement, exchange: Exchange) -> dict[str, Any]:
     evidence = dict(judged.evidence)
-    is_answer = judged.verdict in (Verdict.PASS, Verdict.FAIL) or judged.reason in (Reason.TOO_SHORT, Reason.AMBIGUOUS)
+    is_answer = judged.verdict in (Verdict.PASS, Verdict.FAIL) or judged.reason in (
+        Reason.TOO_SHORT,
+        Reason.AMBIGUOUS,
+    )
     if run.contract in PROSE and is_answer and exchange.text.strip() and exchange.error is None:
         finding = judge_beginning(exchange.text)
         evidence["begins_corrupt"] = finding.outcome is Outcome.FAULTY
@@ -184,4 +199,3 @@ def _cost(run: ProbeRun, exchange: Exchange) -> Decimal | None:
     prompt = exchange.usage.prompt_tokens or ESTIMATED_PROMPT_TOKENS
     completion = exchange.usage.completion_tokens or max(1, len(exchange.text + exchange.reasoning) // 4)
     return estimated_usd(capability, prompt, completion)
-

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from canary import model_state
 from canary.domain.capacity import ModelState, production_providers
-from canary.domain.suspension import Decision, Outcome
+from canary.domain.decision import Decision, Outcome
 from canary.models import ModelStanding, ProbeRun, Round
 from incidents import decisions, notifications
 from incidents.domain.actions import Action, Severity
@@ -44,7 +44,7 @@ NEXT = {
     Action.LIFT: "Requests may reach it again.",
     Action.BLIND: "Nothing is decided for the model until rounds come to results again.",
     Action.BELOW_FLOOR: "Nothing is released automatically; lift an exclusion or add a provider.",
-    Action.COMMON_CAUSE: "The contract scored nobody in this round; look at the probe, the gateway and the network first.",
+    Action.COMMON_CAUSE: "The contract scored nobody in this round; look at probe, gateway and network first.",
     Action.WEAKENED: "Passes of the filtering probe count for nothing until a control fails again.",
 }
 
@@ -53,47 +53,80 @@ def automatic(step: Step, decision: Decision, outcome: Outcome) -> DecisionRow:
     """Log one decision of the rules and tell it."""
     row = decisions.record(
         decisions.Entry(
-            at=decision.at, action=decision.action, rule=decision.rule, reason=decision.reason,
-            model=step.model.slug, endpoint=decision.endpoint or "",
+            at=decision.at,
+            action=decision.action,
+            rule=decision.rule,
+            reason=decision.reason,
+            model=step.model.slug,
+            endpoint=decision.endpoint or "",
             round_id=str(step.round.pk) if step.round else "",
-            is_enforced=decision.is_enforced, mode=str(step.before.mode), level=decision.level, until=decision.until,
-            actor=step.actor, inputs=_inputs(decision, outcome.state), policy=step.policy.as_json(),
+            is_enforced=decision.is_enforced,
+            mode=str(step.before.mode),
+            level=decision.level,
+            until=decision.until,
+            actor=step.actor,
+            inputs=_inputs(decision, outcome.state),
+            policy=step.policy.as_json(),
             evidence=_evidence(step.round, step.model.pk, decision),
         )
-    )  # fmt: skip
+    )
     _tell(step, row, decision, outcome.state)
     return row
 
 
-def human(step: Step, action: Action, rule: str, reason: str, *, inputs: Mapping[str, Any], endpoint: str = "") -> DecisionRow:
+def human(
+    step: Step, action: Action, rule: str, reason: str, *, inputs: Mapping[str, Any], endpoint: str = ""
+) -> DecisionRow:
     """Log and tell something a person did to a model or endpoint."""
     row = decisions.record(
         decisions.Entry(
-            at=step.now, action=action, rule=rule, reason=reason, model=step.model.slug, endpoint=endpoint,
-            mode=str(step.before.mode), actor=step.actor, inputs=inputs, policy=step.policy.as_json(),
+            at=step.now,
+            action=action,
+            rule=rule,
+            reason=reason,
+            model=step.model.slug,
+            endpoint=endpoint,
+            mode=str(step.before.mode),
+            actor=step.actor,
+            inputs=inputs,
+            policy=step.policy.as_json(),
         )
-    )  # fmt: skip
+    )
     notifications.tell(
-        row, key=f"decision:{row.pk}", severity=Severity.INFO, subject=f"{step.model.slug}: {action.replace('_', ' ')}",
-        body=f"{reason}\nBy {step.actor}.", now=step.now,
-    )  # fmt: skip
+        row,
+        key=f"decision:{row.pk}",
+        severity=Severity.INFO,
+        subject=f"{step.model.slug}: {action.replace('_', ' ')}",
+        body=f"{reason}\nBy {step.actor}.",
+        now=step.now,
+    )
     return row
 
 
 def once_a_key(step: Step, action: Action, rule: str, reason: str, *, key: str) -> None:
     """Log and tell something about the model unless `key` was told already (one row an episode)."""
     told = notifications.tell(
-        None, key=key, severity=SEVERITIES.get(action, Severity.INFO),
-        subject=f"{step.model.slug}: {action.replace('_', ' ')}", body=reason, now=step.now,
-    )  # fmt: skip
+        None,
+        key=key,
+        severity=SEVERITIES.get(action, Severity.INFO),
+        subject=f"{step.model.slug}: {action.replace('_', ' ')}",
+        body=reason,
+        now=step.now,
+    )
     if told is None:
         return
     row = decisions.record(
         decisions.Entry(
-            at=step.now, action=action, rule=rule, reason=reason, model=step.model.slug,
-            mode=str(step.before.mode), actor=step.actor, policy=step.policy.as_json(),
+            at=step.now,
+            action=action,
+            rule=rule,
+            reason=reason,
+            model=step.model.slug,
+            mode=str(step.before.mode),
+            actor=step.actor,
+            policy=step.policy.as_json(),
         )
-    )  # fmt: skip
+    )
     told.decision = row
     told.save(update_fields=["decision"])
 
@@ -118,10 +151,13 @@ def remind(step: Step) -> None:
         days = (step.now - datetime.fromisoformat(since)).days
         if days >= 1:
             notifications.tell(
-                None, key=f"{step.model.slug}:{name}:{since}:{days}", severity=Severity.WARNING,
+                None,
+                key=f"{step.model.slug}:{name}:{since}:{days}",
+                severity=Severity.WARNING,
                 subject=f"{step.model.slug}: still {name.replace('_', ' ')}",
-                body=f"{name.replace('_', ' ').capitalize()} since {since}.", now=step.now,
-            )  # fmt: skip
+                body=f"{name.replace('_', ' ').capitalize()} since {since}.",
+                now=step.now,
+            )
 
 
 def note_filtering_proof(step: Step, *, weakened: bool | None) -> None:
@@ -163,28 +199,42 @@ def _evidence(round_: Round | None, model_pk: int, decision: Decision) -> dict[s
     if decision.endpoint:
         runs = runs.filter(endpoint__tag=decision.endpoint)
     fields = ("id", "endpoint__tag", "contract", "language", "reason")
-    return {"failed_runs": [dict(zip(fields, run, strict=True)) for run in runs.order_by("pk").values_list(*fields)[:50]]}
+    return {
+        "failed_runs": [
+            dict(zip(fields, run, strict=True)) for run in runs.order_by("pk").values_list(*fields)[:50]
+        ]
+    }
 
 
 def _tell(step: Step, row: DecisionRow, decision: Decision, state: ModelState) -> None:
     key = _episode_key(step, row, decision, state)
     if key is None:
         return
-    verb = decision.action.replace("_", " ") if decision.is_enforced or not decision.level else f"would {decision.action}"
+    verb = (
+        decision.action.replace("_", " ")
+        if decision.is_enforced or not decision.level
+        else f"would {decision.action}"
+    )
     left = production_providers(state, counts_shadows=not state.is_enforcing)
+    names = ", ".join(sorted(left)) or "none"
     body = "\n".join(
         line
         for line in (
             decision.reason,
             f"Until {decision.until:%Y-%m-%d %H:%M} UTC." if decision.until else "",
-            f"Providers left in production: {len(left)} ({', '.join(sorted(left)) or 'none'}); floor {step.policy.floor}.",
+            f"Providers left in production: {len(left)} ({names}); floor {step.policy.floor}.",
             NEXT.get(decision.action, ""),
         )
         if line
     )
     subject = f"{step.model.slug}{' / ' + decision.endpoint if decision.endpoint else ''}: {verb}"
     notifications.tell(
-        row, key=key, severity=SEVERITIES.get(decision.action, Severity.INFO), subject=subject, body=body, now=step.now
+        row,
+        key=key,
+        severity=SEVERITIES.get(decision.action, Severity.INFO),
+        subject=subject,
+        body=body,
+        now=step.now,
     )
 
 

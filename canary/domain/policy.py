@@ -8,6 +8,20 @@ from dataclasses import asdict, dataclass, fields, replace
 from datetime import timedelta
 from typing import Any
 
+# From the least under which a rule still means something to the most that times can hold.
+BOUNDS: Mapping[str, tuple[float, float]] = {
+    "interval_s": (0.001, 2_678_400),
+    "min_gap": (0, 10_000),
+    "max_gap": (0, 10_000),
+    "rounds_to_suspend": (1, 1_000),
+    "rounds_to_recover": (1, 1_000),
+    "floor": (0, 1_000_000),
+    "ladder_reset_days": (0.000_001, 36_500),
+    "common_min": (0, 1_000_000),
+    "first_text_limit_s": (0.001, 3_600),
+}
+LADDER_BOUNDS = (0.000_001, 36_500)
+
 
 class PolicyError(ValueError):
     """A policy value that cannot be read or makes no sense; the message is one sentence."""
@@ -32,19 +46,18 @@ class Policy:
     first_text_limit_s: float = 10.0
 
     def __post_init__(self) -> None:
-        """Refuse values under which the rules mean nothing."""
-        for name in ("interval_s", "ladder_reset_days", "first_text_limit_s", "rounds_to_suspend", "rounds_to_recover"):
-            if getattr(self, name) <= 0:
-                raise PolicyError(f"{name} must be more than 0, not {getattr(self, name)}.")
-        for name in ("min_gap", "max_gap", "floor", "common_min"):
-            if getattr(self, name) < 0:
-                raise PolicyError(f"{name} must not be negative, not {getattr(self, name)}.")
+        """Refuse values under which the rules mean nothing. Raises `PolicyError`."""
+        for name, (least, most) in BOUNDS.items():
+            value = getattr(self, name)
+            if not least <= value <= most:  # also false for what is not a number
+                raise PolicyError(f"{name} must be from {least:g} to {most:g}, not {value:g}.")
         for name in ("common_share", "max_share"):
             value = getattr(self, name)
             if value is not None and not 0 < value <= 1:
-                raise PolicyError(f"{name} must be above 0 and at most 1, not {value}.")
-        if not self.ladder_days or min(self.ladder_days) <= 0:
-            raise PolicyError("ladder_days must name one or more lengths above 0.")
+                raise PolicyError(f"{name} must be above 0 and at most 1, not {value:g}.")
+        least, most = LADDER_BOUNDS
+        if not self.ladder_days or not all(least <= days <= most for days in self.ladder_days):
+            raise PolicyError(f"ladder_days must name one or more lengths from {least:g} to {most:g} days.")
 
     @property
     def shortest_gap(self) -> timedelta:
@@ -72,7 +85,9 @@ def with_overrides(policy: Policy, overrides: Mapping[str, Any]) -> Policy:
     values = {}
     for name, value in overrides.items():
         if name not in known:
-            raise PolicyError(f"There is no policy value {name!r}; there are: {', '.join(known)}.")
+            raise PolicyError(
+                f"There is no policy value {name[:60]!r}; there are: {', '.join(known)}."
+            )
         values[name] = _read(name, value, getattr(Policy, name))
     return replace(policy, **values)
 
@@ -82,7 +97,7 @@ def from_assignments(assignments: Iterable[str]) -> Policy:
     pairs = [word.partition("=") for word in assignments]
     for key, equals, _ in pairs:
         if not equals:
-            raise PolicyError(f"A policy value is written KEY=VALUE, not {key!r}.")
+            raise PolicyError(f"A policy value is written KEY=VALUE, not {key[:60]!r}.")
     return with_overrides(Policy(), {key.strip(): value.strip() for key, _, value in pairs})
 
 
@@ -98,8 +113,8 @@ def _read(name: str, value: Any, default: Any) -> Any:
         if isinstance(default, int):
             return _whole(value)
         return float(value)
-    except (TypeError, ValueError) as error:
-        raise PolicyError(f"{name} cannot be {value!r}.") from error
+    except (TypeError, ValueError, OverflowError) as error:
+        raise PolicyError(f"{name} cannot be {str(value)[:60]!r}.") from error
 
 
 def _boolean(value: Any) -> bool:

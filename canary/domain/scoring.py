@@ -189,7 +189,12 @@ def _common_cause(
 
 
 def score_endpoint(
-    standing: Standing, facts: EndpointFacts, verdicts: Mapping[Contract, Verdict], policy: Policy, *, at: datetime
+    standing: Standing,
+    facts: EndpointFacts,
+    verdicts: Mapping[Contract, Verdict],
+    policy: Policy,
+    *,
+    at: datetime,
 ) -> Scored:
     """One endpoint's result of a scored round, and its standing after it (C10, C11, C12)."""
     standing = restart_if_old(standing, policy, at=at)
@@ -219,7 +224,13 @@ def restart_streak(standing: Standing) -> Standing:
     """`standing` with streaks at zero; culprits held for a suspension stay."""
     held = tuple(replace(culprit, in_streak=False) for culprit in standing.culprits if culprit.is_held)
     return replace(
-        standing, failing=0, clean=0, last_result_at=None, culprits=held, streak_contracts=frozenset(), recent_failed=()
+        standing,
+        failing=0,
+        clean=0,
+        last_result_at=None,
+        culprits=held,
+        streak_contracts=frozenset(),
+        recent_failed=(),
     )
 
 
@@ -308,12 +319,11 @@ def _after_failing(
 ) -> Standing:
     """The failing streak one longer, its new pairs among the culprits."""
     failed = frozenset(contract for contract, verdict in verdicts.items() if verdict is Verdict.FAIL)
-    pairs = {
-        Pair(contract, language if contract is Contract.LANGUAGE else None) for contract in failed
-    }
+    pairs = {Pair(contract, language if contract is Contract.LANGUAGE else None) for contract in failed}
     known = {culprit.pair for culprit in standing.culprits}
     culprits = tuple(
-        replace(culprit, in_streak=True) if culprit.pair in pairs else culprit for culprit in standing.culprits
+        replace(culprit, in_streak=True) if culprit.pair in pairs else culprit
+        for culprit in standing.culprits
     )
     new = tuple(Culprit(pair=pair, since=at, asked_at=at) for pair in sorted(pairs - known, key=str))
     recent = (*standing.recent_failed, failed) if standing.failing else (failed,)

@@ -5,91 +5,22 @@ the decisions taken, in the order in which they were taken. They are pure: live 
 and simulations call the same functions.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from dataclasses import replace
+from datetime import datetime
 
-from canary.domain.capacity import (
-    EndpointState,
-    Held,
-    ModelState,
-    Rung,
-    is_floor_kept,
-    is_share_kept,
-    next_level,
-    production_providers,
-)
+from canary.domain.capacity import EndpointState, ModelState, Rung
+from canary.domain.decision import Decision, Outcome, RoundFacts
 from canary.domain.policy import Policy
-from canary.domain.scoring import (
-    SILENT_ROUNDS_TO_UNREACHABLE,
-    EndpointFacts,
-    Pair,
-    Result,
-    RoundVerdicts,
-    Standing,
-    clear_streak,
-    effective_verdicts,
-    is_liable,
-    note_reachability,
-    restart_streak,
-    score_endpoint,
-)
-from canary.domain.verdicts import Contract, Verdict
+from canary.domain.scoring import Result, clear_streak, effective_verdicts
+from canary.domain.transition import Transition, silence_at
 from incidents.domain.actions import Action
 from routing.domain.modes import Mode
-
-# Rule C20: rounds (or intervals) in a row without which a model is blind.
-BLIND_ROUNDS = 3
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Decision:
-    """One decision: what, by which rule, from when. `level` and `until` only on suspensions and renewals.
-
-    `pairs` are the culprits it is about; `is_enforced` is false for what would have happened (C17, C19).
-    """
-
-    at: datetime
-    action: Action
-    rule: str
-    is_enforced: bool
-    reason: str
-    endpoint: str | None = None
-    level: int | None = None
-    until: datetime | None = None
-    pairs: tuple[Pair, ...] = ()
-    is_false_positive: bool = False
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RoundFacts:
-    """One closed round of a model. `at` is its start; `finished_at` when it closed, `at` unless given.
-
-    A round asked for by hand, or stopped on our own side (C3), is not scored.
-    """
-
-    at: datetime
-    endpoints: tuple[EndpointFacts, ...]
-    is_manual: bool = False
-    is_our_side: bool = False
-    finished_at: datetime | None = None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Outcome:
-    """The state after a step, and the decisions taken in it. `results` is empty for a round not scored."""
-
-    state: ModelState
-    decisions: tuple[Decision, ...] = ()
-    is_scored: bool = False
-    results: Mapping[str, Result] = field(default_factory=dict)
-    verdicts: RoundVerdicts | None = None
 
 
 def apply_round(state: ModelState, facts: RoundFacts, policy: Policy) -> Outcome:
     """Take a closed round into account: discovery and reachability always, scoring when it counts (C12)."""
     before = advance(state, facts.at, policy)
-    work = _Work(before.state, policy, facts.at)
+    work = Transition(before.state, policy, facts.at)
     work.decisions.extend(before.decisions)
     work.note_discovery(facts)
     verdicts = None
@@ -103,7 +34,11 @@ def apply_round(state: ModelState, facts: RoundFacts, policy: Policy) -> Outcome
     work.note_capacity()
     work.note_blindness(facts, results, is_scored=is_scored)
     return Outcome(
-        state=work.state, decisions=tuple(work.decisions), is_scored=is_scored, results=results, verdicts=verdicts
+        state=work.state,
+        decisions=tuple(work.decisions),
+        is_scored=is_scored,
+        results=results,
+        verdicts=verdicts,
     )
 
 
@@ -118,9 +53,10 @@ def advance(state: ModelState, now: datetime, policy: Policy) -> Outcome:
     """Let time pass up to and including `now`: suspensions end or renew (C16), silence makes blind (C20)."""
     decisions: list[Decision] = []
     while (moment := _next_moment(state, now, policy)) is not None:
-        work = _Work(state, policy, moment)
+        work = Transition(state, policy, moment)
         work.end_suspensions()
-        work.note_silence()
+        if moment < now:  # a round that starts at this very moment is in time
+            work.note_silence()
         state = work.state
         decisions.extend(work.decisions)
     return Outcome(state=state, decisions=tuple(decisions))
@@ -133,17 +69,10 @@ def _next_moment(state: ModelState, now: datetime, policy: Policy) -> datetime |
         for endpoint in state.endpoints.values()
         if endpoint.suspension is not None and endpoint.suspension.until <= now
     ]
-    silence = _silence_at(state, policy)
+    silence = silence_at(state, policy)
     if silence is not None and silence < now:
         moments.append(silence)
     return min(moments, default=None)
-
-
-def _silence_at(state: ModelState, policy: Policy) -> datetime | None:
-    """When the model turns blind if no round finishes before; None when it is blind, off or has no round."""
-    if state.is_blind or state.mode is Mode.OFF or state.last_finished_at is None:
-        return None
-    return state.last_finished_at + timedelta(seconds=BLIND_ROUNDS * policy.interval_s)
 
 
 def switch_mode(state: ModelState, mode: Mode, policy: Policy, *, at: datetime) -> Outcome:
@@ -151,20 +80,26 @@ def switch_mode(state: ModelState, mode: Mode, policy: Policy, *, at: datetime) 
     before = advance(state, at, policy)
     if mode is state.mode:
         return before
-    work = _Work(before.state, policy, at)
+    work = Transition(before.state, policy, at)
     for tag, endpoint in sorted(work.state.endpoints.items()):
         if endpoint.suspension is not None:
             reason = f"Ended by the switch from {state.mode} to {mode} (C17)."
             work.end(endpoint, Action.EXPIRE, "C16", reason)
         work.put(replace(work.state.endpoints[tag], standing=clear_streak(endpoint.standing)))
-    was_off = work.state.mode is Mode.OFF
-    work.state = replace(
-        work.state, mode=mode, last_finished_at=at if was_off and work.state.last_finished_at else work.state.last_finished_at
-    )
+    work.state = _in_mode(work.state, mode, at)
     return Outcome(state=work.state, decisions=before.decisions + tuple(work.decisions))
 
 
-def lift(
+def _in_mode(state: ModelState, mode: Mode, at: datetime) -> ModelState:
+    """`state` in another mode. Off ends the model's episodes; from off, silence is counted from the switch on."""
+    if mode is Mode.OFF:
+        return replace(state, mode=mode, is_blind=False, is_below_floor=False, unscored_rounds=0)
+    if state.mode is Mode.OFF and state.last_finished_at is not None:
+        return replace(state, mode=mode, last_finished_at=at)
+    return replace(state, mode=mode)
+
+
+def lift(  # noqa: PLR0913  what a person says when lifting
     state: ModelState,
     tag: str,
     policy: Policy,
@@ -179,9 +114,15 @@ def lift(
     endpoint = before.state.endpoints.get(tag)
     if endpoint is None or endpoint.suspension is None:
         return before
-    work = _Work(before.state, policy, at)
+    work = Transition(before.state, policy, at)
     word = "a false positive" if is_false_positive else "not a false positive"
-    work.end(endpoint, Action.LIFT, "C18", f"Lifted by hand as {word}: {reason}", is_false_positive=is_false_positive)
+    work.end(
+        endpoint,
+        Action.LIFT,
+        "C18",
+        f"Lifted by hand as {word}: {reason}",
+        is_false_positive=is_false_positive,
+    )
     lifted = work.state.endpoints[tag]
     rungs = _judged(lifted.rungs, is_false_positive=True) if is_false_positive else lifted.rungs
     work.put(replace(lifted, standing=clear_streak(lifted.standing), rungs=rungs, not_before=not_before))
@@ -214,264 +155,3 @@ def _judged(rungs: tuple[Rung, ...], *, is_false_positive: bool) -> tuple[Rung, 
 def with_endpoint(state: ModelState, endpoint: EndpointState) -> ModelState:
     """`state` with one endpoint replaced."""
     return replace(state, endpoints={**state.endpoints, endpoint.tag: endpoint})
-
-
-def endpoints_by_urgency(endpoints: Iterable[EndpointState]) -> list[EndpointState]:
-    """The order in which endpoints ask for a suspension: longest streak, most contracts failed, tag (C14)."""
-    return sorted(
-        endpoints,
-        key=lambda endpoint: (-endpoint.standing.failing, -len(endpoint.standing.streak_contracts), endpoint.tag),
-    )
-
-
-class _Work:
-    """One step being taken: the state so far and its decisions. Lives only inside one call."""
-
-    def __init__(self, state: ModelState, policy: Policy, at: datetime) -> None:
-        self.state = replace(state, endpoints=dict(state.endpoints))
-        self.policy = policy
-        self.at = at
-        self.decisions: list[Decision] = []
-
-    def put(self, endpoint: EndpointState) -> None:
-        """Replace one endpoint (the mapping belongs to this step)."""
-        self.state.endpoints[endpoint.tag] = endpoint  # type: ignore[index]
-
-    def decide(self, action: Action, rule: str, reason: str, *, endpoint: str | None = None) -> None:
-        """Record a decision about the model or an endpoint."""
-        self.decisions.append(
-            Decision(
-                at=self.at, action=action, rule=rule, reason=reason, endpoint=endpoint,
-                is_enforced=self.state.is_enforcing,
-            )
-        )
-
-    def note_discovery(self, facts: RoundFacts) -> None:
-        """Take over who serves; an endpoint that returns starts its streak anew (C1)."""
-        seen = {item.tag: item for item in facts.endpoints if item.is_serving}
-        for tag, endpoint in list(self.state.endpoints.items()):
-            if tag not in seen and endpoint.is_serving:
-                self.put(replace(endpoint, is_serving=False))
-        for tag, item in seen.items():
-            known = self.state.endpoints.get(tag)
-            endpoint = known or self._new_endpoint(item)
-            standing = endpoint.standing
-            if known is not None and not known.is_serving:
-                standing = restart_streak(standing)
-            if not facts.is_our_side:
-                standing = note_reachability(standing, item.verdicts)
-            self.put(
-                replace(
-                    endpoint, provider=item.provider, is_serving=True, in_other_tier=item.in_other_tier,
-                    is_protected=item.is_protected, is_admitted=item.is_admitted, standing=standing,
-                )
-            )
-
-    def _new_endpoint(self, item: EndpointFacts) -> EndpointState:
-        return EndpointState(
-            tag=item.tag, provider=item.provider, standing=Standing(has_answered=self.state.assumes_reachable)
-        )
-
-    def score(self, facts: RoundFacts, verdicts: RoundVerdicts) -> dict[str, Result]:
-        """Score every serving endpoint; record what weakened or set aside a contract, and what is unsettled."""
-        self.state = replace(self.state, last_scored_at=self.at)
-        self._note_set_aside(verdicts)
-        results = {}
-        for item in facts.endpoints:
-            if not item.is_serving:
-                continue
-            endpoint = self.state.endpoints[item.tag]
-            scored = score_endpoint(
-                endpoint.standing, item, verdicts.effective[item.tag], self.policy, at=self.at
-            )
-            results[item.tag] = scored.result
-            self.put(replace(endpoint, standing=scored.standing))
-            for pair in scored.unsettled:
-                self.decide(
-                    Action.UNSETTLED, "C10", f"{pair} gave no pass or fail in 8 scored rounds; it freezes no longer.",
-                    endpoint=item.tag,
-                )
-            for pair in scored.not_applicable:
-                self.decide(
-                    Action.NOT_APPLICABLE, "C11", f"{pair} no longer applies to the endpoint.", endpoint=item.tag
-                )
-        return results
-
-    def _note_set_aside(self, verdicts: RoundVerdicts) -> None:
-        if verdicts.controls_passed:
-            names = ", ".join(sorted(verdicts.controls_passed))
-            self.decide(
-                Action.WEAKENED, "C6", f"The filtering probe no longer bites: control {names} passed; a pass proves nothing."
-            )
-        for contract, (failed, conclusive) in verdicts.common.items():
-            self.decide(
-                Action.COMMON_CAUSE, "C13",
-                f"{failed} of {conclusive} endpoints fail {contract} in one round: one cause is likelier; set aside.",
-            )
-
-    def recover(self) -> None:
-        """End suspensions whose endpoint was clean often enough in a row (C16)."""
-        for tag in sorted(self.state.endpoints):
-            endpoint = self.state.endpoints[tag]
-            if endpoint.suspension is None or endpoint.standing.clean < self.policy.rounds_to_recover:
-                continue
-            reason = f"{endpoint.standing.clean} clean rounds in a row, every culprit passed."
-            self.end(endpoint, Action.RECOVER, "C16", reason)
-            self.put(replace(self.state.endpoints[tag], standing=clear_streak(endpoint.standing)))
-
-    def suspend(self, results: Mapping[str, Result]) -> None:
-        """Ask for a suspension for every liable endpoint that failed in this round (C12, C14)."""
-        for endpoint in endpoints_by_urgency(self.state.endpoints.values()):
-            if results.get(endpoint.tag) is not Result.FAILING or not is_liable(endpoint.standing, self.policy):
-                continue
-            if endpoint.in_other_tier or self._is_out_already(endpoint):
-                continue
-            if endpoint.suspension is not None:
-                self.end(endpoint, Action.EXPIRE, "C16", "The shadow gives way to an enforced suspension.")
-                endpoint = self.state.endpoints[endpoint.tag]
-            if not self._is_refused(endpoint, Action.SUSPEND):
-                self._start(endpoint, Action.SUSPEND, "C12")
-
-    def _is_out_already(self, endpoint: EndpointState) -> bool:
-        """Suspended as far as it can be: a shadow does not stand in the way of an enforced suspension."""
-        held = endpoint.suspension
-        return held is not None and (not held.is_shadow or self._is_shadow(endpoint))
-
-    def _is_shadow(self, endpoint: EndpointState) -> bool:
-        """Whether a suspension made now would be a shadow: by mode, switch, or contracts in a lower mode."""
-        if not self.state.is_enforcing:
-            return True
-        lower = self.state.observed_contracts
-        return bool(lower) and any(failed <= lower for failed in endpoint.standing.recent_failed)
-
-    def end_suspensions(self) -> None:
-        """At their end: those that go free first, then those that ask for the next rung (C16)."""
-        ending = [
-            endpoint
-            for endpoint in self.state.endpoints.values()
-            if endpoint.suspension is not None and endpoint.suspension.until == self.at
-        ]
-        renewing = [endpoint for endpoint in ending if self._may_renew(endpoint)]
-        for endpoint in sorted(ending, key=lambda one: one.tag):
-            if endpoint not in renewing:
-                self.end(endpoint, Action.EXPIRE, "C16", "The suspension reached its end.")
-                self.put(replace(self.state.endpoints[endpoint.tag], standing=clear_streak(endpoint.standing)))
-        for endpoint in renewing:
-            self.put(replace(endpoint, suspension=None))
-        for endpoint in endpoints_by_urgency(renewing):
-            self._renew(endpoint)
-
-    def _may_renew(self, endpoint: EndpointState) -> bool:
-        """Serving, in no other tier, its last scored rounds failed, the latest not too old (C16)."""
-        standing = endpoint.standing
-        is_fresh = standing.last_result_at is not None and self.at - standing.last_result_at <= self.policy.longest_gap
-        return endpoint.is_serving and not endpoint.in_other_tier and is_fresh and is_liable(standing, self.policy)
-
-    def _renew(self, endpoint: EndpointState) -> None:
-        free = self.state.endpoints[endpoint.tag]
-        if not self._is_refused(free, Action.RENEW):
-            self._start(free, Action.RENEW, "C16")
-            return
-        self.end(endpoint, Action.EXPIRE, "C16", "The suspension reached its end; the next rung was refused.")
-
-    def _is_refused(self, endpoint: EndpointState, wanted: Action) -> bool:
-        """Whether protection, the capacity floor, the share or a lift's time forbids it; recorded when so (C14)."""
-        standing = endpoint.standing
-        failed = f"failed {standing.failing} scored rounds in a row"
-        if endpoint.is_protected:
-            self.decide(Action.PROTECT, "C14", f"Protected: {failed}, stays in service.", endpoint=endpoint.tag)
-            return True
-        if endpoint.not_before is not None and self.at < endpoint.not_before:
-            until = f"{endpoint.not_before:%Y-%m-%d %H:%M} UTC"
-            self.decide(Action.REFUSE, "C18", f"Refused: {failed}; lifted, not again before {until}.", endpoint=endpoint.tag)
-            return True
-        is_shadow = self._is_shadow(endpoint)
-        if not is_floor_kept(self.state, endpoint.tag, self.policy, counts_shadows=is_shadow):
-            left = len(production_providers(self.state, counts_shadows=is_shadow, without=endpoint.tag))
-            reason = f"Refused to {wanted}: {failed}, but {left} distinct providers would be left; the floor is {self.policy.floor}."
-        elif not is_share_kept(self.state, endpoint.tag, self.policy, counts_shadows=is_shadow):
-            reason = f"Refused to {wanted}: {failed}, but more than {self.policy.max_share:.0%} of providers would be out."
-        else:
-            return False
-        self.decide(Action.REFUSE, "C14", reason, endpoint=endpoint.tag)
-        return True
-
-    def _start(self, endpoint: EndpointState, action: Action, rule: str) -> None:
-        """Begin a suspension or the next rung, at this step's time."""
-        is_shadow = self._is_shadow(endpoint)
-        level = next_level(endpoint.rungs, self.policy, at=self.at, is_shadow=is_shadow)
-        until = self.at + timedelta(days=self.policy.ladder_days[level - 1])
-        standing = endpoint.standing
-        held = tuple(replace(one, is_held=one.in_streak) for one in standing.culprits)
-        rungs = (*endpoint.rungs, Rung(started_at=self.at, level=level, is_shadow=is_shadow))
-        suspension = Held(started_at=self.at, until=until, level=level, is_shadow=is_shadow)
-        self.put(
-            replace(endpoint, suspension=suspension, rungs=rungs, standing=replace(standing, culprits=held))
-        )
-        pairs = standing.streak_pairs
-        names = ", ".join(str(pair) for pair in pairs) or "contracts that no longer apply"
-        verb = "Would suspend" if is_shadow else ("Renewed" if action is Action.RENEW else "Suspended")
-        reason = f"{verb}: failed {standing.failing} scored rounds in a row ({names}); level {level}."
-        self.decisions.append(
-            Decision(
-                at=self.at, action=action, rule=rule, is_enforced=not is_shadow, reason=reason,
-                endpoint=endpoint.tag, level=level, until=until, pairs=pairs,
-            )
-        )
-
-    def end(
-        self, endpoint: EndpointState, action: Action, rule: str, reason: str, *, is_false_positive: bool = False
-    ) -> None:
-        """End the endpoint's suspension; its culprits are held no longer."""
-        held = endpoint.suspension
-        assert held is not None, "only a suspended endpoint can be freed"
-        kept = tuple(replace(one, is_held=False) for one in endpoint.standing.culprits if one.in_streak)
-        self.put(replace(endpoint, suspension=None, standing=replace(endpoint.standing, culprits=kept)))
-        self.decisions.append(
-            Decision(
-                at=self.at, action=action, rule=rule, is_enforced=not held.is_shadow, reason=reason,
-                endpoint=endpoint.tag, is_false_positive=is_false_positive,
-            )
-        )
-
-    def note_capacity(self) -> None:
-        """Tell, once an episode, that capacity fell below the floor by itself (C14)."""
-        if self.state.mode is Mode.OFF:
-            return
-        count = len(production_providers(self.state, counts_shadows=not self.state.is_enforcing))
-        is_below = count < self.policy.floor
-        if is_below and not self.state.is_below_floor:
-            self.decide(
-                Action.BELOW_FLOOR, "C14", f"{count} distinct providers in production; the floor is {self.policy.floor}."
-            )
-        self.state = replace(self.state, is_below_floor=is_below)
-
-    def note_blindness(self, facts: RoundFacts, results: Mapping[str, Result], *, is_scored: bool) -> None:
-        """Count rounds in which no endpoint was scored, and tell once an episode when the model is blind (C20)."""
-        self.state = replace(self.state, last_finished_at=facts.finished_at or facts.at)
-        if self.state.mode is Mode.OFF:
-            return
-        if is_scored or facts.is_our_side:
-            was_any = any(result is not Result.FROZEN for result in results.values())
-            self.state = replace(self.state, unscored_rounds=0 if was_any else self.state.unscored_rounds + 1)
-        reason = self._blind_reason()
-        if reason and not self.state.is_blind:
-            self.decide(Action.BLIND, "C20", reason)
-        self.state = replace(self.state, is_blind=bool(reason))
-
-    def _blind_reason(self) -> str:
-        if self.state.unscored_rounds >= BLIND_ROUNDS:
-            return f"No endpoint was scored in {self.state.unscored_rounds} rounds in a row."
-        for tag, endpoint in sorted(self.state.endpoints.items()):
-            is_silent = endpoint.standing.silent_rounds >= SILENT_ROUNDS_TO_UNREACHABLE
-            if endpoint.suspension is not None and endpoint.is_serving and is_silent:
-                return f"Suspended endpoint {tag} could not be probed for {endpoint.standing.silent_rounds} rounds."
-        return ""
-
-    def note_silence(self) -> None:
-        """Tell that no round finished in 3 intervals (C20)."""
-        if _silence_at(self.state, self.policy) == self.at:
-            self.decide(Action.BLIND, "C20", f"No round finished in {BLIND_ROUNDS} intervals.")
-            self.state = replace(self.state, is_blind=True)
-
-

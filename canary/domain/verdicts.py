@@ -22,7 +22,7 @@ class Contract(StrEnum):
 class Verdict(StrEnum):
     """What a probe run came to; only `pass` and `fail` are conclusive."""
 
-    PASS = "pass"
+    PASS = "pass"  # noqa: S105  a verdict, not a password
     FAIL = "fail"
     INCONCLUSIVE = "inconclusive"
     UNREACHABLE = "unreachable"
@@ -70,7 +70,7 @@ class Reason(StrEnum):
     MIXED_LANGUAGES = "mixed_languages"
     MOJIBAKE = "mojibake"
     REPLACEMENT_CHAR = "replacement_char"
-    SPECIAL_TOKEN = "special_token"
+    SPECIAL_TOKEN = "special_token"  # noqa: S105  of a tokenizer
     CORRUPTED_BEGINNING = "corrupted_beginning"
     REPETITION = "repetition"
     TOO_SHORT = "too_short"

@@ -56,7 +56,12 @@ def scenario(*tags: str) -> dict[str, Any]:
                 "id": MODEL,
                 "name": "Acme: Prose",
                 "endpoints": [
-                    {"tag": tag, "provider": f"{tag.partition('/')[0].capitalize()} AI", "price_prompt": 1.0, "price_completion": 2.0}
+                    {
+                        "tag": tag,
+                        "provider": f"{tag.partition('/')[0].capitalize()} AI",
+                        "price_prompt": 1.0,
+                        "price_completion": 2.0,
+                    }
                     for tag in tags
                 ],
             }

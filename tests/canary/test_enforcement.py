@@ -41,7 +41,9 @@ def close(model: RoutedModel, number: int, verdicts: Mapping[str, Mapping[Contra
     pooled = {
         endpoint.pk: Pooled(
             verdicts=verdicts.get(endpoint.tag, PASSES),
-            reasons={Contract.LATENCY: Reason.NO_TEXT_IN_LIMIT} if endpoint.tag in verdicts else {Contract.LATENCY: Reason.OK},
+            reasons={Contract.LATENCY: Reason.NO_TEXT_IN_LIMIT}
+            if endpoint.tag in verdicts
+            else {Contract.LATENCY: Reason.OK},
         )
         for endpoint in model.endpoints.all()
     }
@@ -63,10 +65,16 @@ def actions() -> list[tuple[str, str]]:
 
 def test_a_suspension_is_rows_a_decision_and_a_message_in_one_transaction(model: RoutedModel) -> None:
     held = suspend(model)
-    assert held.exclusion is not None and held.exclusion.entry == "a/fp8"
+    assert held.exclusion is not None
+    assert held.exclusion.entry == "a/fp8"
     assert held.culprits == [["latency", None]]
     decision = Decision.objects.get(action="suspend")
-    assert (decision.rule, decision.is_enforced, decision.mode, decision.actor) == ("C12", True, "enforce", "canary")
+    assert (decision.rule, decision.is_enforced, decision.mode, decision.actor) == (
+        "C12",
+        True,
+        "enforce",
+        "canary",
+    )
     assert decision.inputs["failing"] == 2
     assert decision.inputs["providers_in_production"] == ["b", "c", "d"]
     assert Notification.objects.filter(decision=decision, severity="warning").count() == 1
@@ -74,11 +82,17 @@ def test_a_suspension_is_rows_a_decision_and_a_message_in_one_transaction(model:
 
 def test_closing_a_round_again_changes_nothing(model: RoutedModel) -> None:
     suspend(model)
-    before = (list(Decision.objects.values_list("pk")), Standing.objects.get(endpoint__tag="a/fp8").failing_streak)
+    before = (
+        list(Decision.objects.values_list("pk")),
+        Standing.objects.get(endpoint__tag="a/fp8").failing_streak,
+    )
     closed = Round.objects.order_by("slot").last()
     assert closed is not None
     assert enforcement.close_round(ClosedRound(round_id=closed.pk, pooled={}, languages={})) is None
-    after = (list(Decision.objects.values_list("pk")), Standing.objects.get(endpoint__tag="a/fp8").failing_streak)
+    after = (
+        list(Decision.objects.values_list("pk")),
+        Standing.objects.get(endpoint__tag="a/fp8").failing_streak,
+    )
     assert before == after
 
 
@@ -115,7 +129,9 @@ def test_switching_to_observe_ends_active_suspensions_at_once(model: RoutedModel
     held = suspend(model)
     enforcement.set_mode(model.pk, Mode.OBSERVE, actor="owner", reason="too many")
     held.refresh_from_db()
-    assert held.end_kind == "mode" and held.exclusion is not None and held.exclusion.lifted_at is not None
+    assert held.end_kind == "mode"
+    assert held.exclusion is not None
+    assert held.exclusion.lifted_at is not None
     assert [action for action, _ in actions()] == ["suspend", "mode", "expire"]
     enforcement.set_mode(model.pk, Mode.ENFORCE, actor="owner", reason="again")
     assert not Suspension.objects.filter(ended_at__isnull=True).exists(), "not revived"
@@ -125,7 +141,8 @@ def test_switching_to_observe_ends_active_suspensions_at_once(model: RoutedModel
 def test_the_switch_turns_suspensions_into_shadows(model: RoutedModel) -> None:
     exclusions.stop_enforcement(actor="owner", reason="drill", now=datetime.now(UTC))
     held = suspend(model)
-    assert held.is_shadow and not Exclusion.objects.exists()
+    assert held.is_shadow
+    assert not Exclusion.objects.exists()
     exclusions.resume_enforcement(actor="owner", reason="drill over", now=datetime.now(UTC))
     close(model, 2, {"a/fp8": FAILS})
     assert Suspension.objects.get(ended_at__isnull=True).is_shadow is False
@@ -175,7 +192,8 @@ def test_a_suspension_ends_by_itself_and_the_endpoint_is_free(model: RoutedModel
     Standing.objects.filter(endpoint__tag="a/fp8").update(failing_streak=0)
     enforcement.advance_model(model.pk)
     held.refresh_from_db()
-    assert held.end_kind == "expire" and held.ended_at == held.ends_at
+    assert held.end_kind == "expire"
+    assert held.ended_at == held.ends_at
 
 
 def test_at_its_end_a_still_failing_endpoint_gets_the_next_rung(model: RoutedModel) -> None:
@@ -185,7 +203,8 @@ def test_at_its_end_a_still_failing_endpoint_gets_the_next_rung(model: RoutedMod
     enforcement.advance_model(model.pk)
     held.refresh_from_db()
     renewed = Suspension.objects.get(ended_at__isnull=True)
-    assert held.end_kind == "renew" and (renewed.level, renewed.started_at) == (2, end)
+    assert held.end_kind == "renew"
+    assert (renewed.level, renewed.started_at) == (2, end)
     assert renewed.ends_at == end + timedelta(days=3)
     assert Exclusion.objects.filter(lifted_at__isnull=True).get().expires_at == renewed.ends_at
     assert [action for action, _ in actions()] == ["suspend", "renew"]
@@ -209,15 +228,20 @@ def test_without_a_control_filtering_is_unproved_and_told_once(model: RoutedMode
     assert "unproved" in ModelStanding.objects.get(model=model).episodes
 
 
+def _suspend_twice(model: RoutedModel) -> None:
+    """Close the second failing round, then write what is impossible: a second active suspension."""
+    close(model, 1, {"a/fp8": FAILS})
+    endpoint = model.endpoints.get(tag="a/fp8")
+    Suspension.objects.create(
+        endpoint=endpoint, is_shadow=True, level=1, started_at=START, ends_at=START + timedelta(days=1)
+    )
+
+
 def test_a_failed_write_leaves_no_decision_behind(model: RoutedModel) -> None:
     """The decision is in the transaction of its effect: without the effect there is none."""
     close(model, 0, {"a/fp8": FAILS})
     with pytest.raises(DatabaseError), transaction.atomic():
-        close(model, 1, {"a/fp8": FAILS})
-        Suspension.objects.create(  # a second active suspension of one endpoint is impossible
-            endpoint=model.endpoints.get(tag="a/fp8"), is_shadow=True, level=1,
-            started_at=START, ends_at=START + timedelta(days=1),
-        )  # fmt: skip
+        _suspend_twice(model)
     assert actions() == []
     assert Round.objects.filter(status=RoundStatus.CLOSED).count() == 1
 

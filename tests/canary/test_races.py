@@ -42,7 +42,9 @@ def model_with_one_place(number: int) -> Round:
     """Three providers, a floor of two, two endpoints about to fail for the second time: one place."""
     model = make_model(f"acme/race-{number}", mode="enforce")
     for tag in ("a", "b", "c"):
-        streak = {"failing_streak": 1, "last_result_at": NOW - timedelta(minutes=30)} if tag in ("a", "b") else {}
+        streak = (
+            {"failing_streak": 1, "last_result_at": NOW - timedelta(minutes=30)} if tag in ("a", "b") else {}
+        )
         make_standing(make_endpoint(model, tag), **streak)
     return Round.objects.create(model=model, slot=1, started_at=NOW)
 

@@ -10,6 +10,7 @@ from canary import enforcement, rounds
 from canary.domain.verdicts import Contract
 from canary.models import EndpointRound, ModelStanding, ProbeRun, Round, RoundStatus, RunState, Suspension
 from canary.planning import Selection
+from canary.round_runner import RoundRunner
 from incidents.models import Decision, Notification
 from routing.domain.modes import Mode
 from routing.models import Exclusion, RoutedModel
@@ -38,36 +39,53 @@ def scheduled_round(model: RoutedModel, ago: timedelta) -> Round:
 
 def actions(model: RoutedModel) -> list[str]:
     quiet = ("joined", "unproved")
-    return [row.action for row in Decision.objects.filter(model_slug=model.slug).order_by("pk") if row.action not in quiet]
+    return [
+        row.action
+        for row in Decision.objects.filter(model_slug=model.slug).order_by("pk")
+        if row.action not in quiet
+    ]
 
 
 def test_a_round_probes_every_endpoint_pinned_and_closes(sandbox: SandboxGateway, model: RoutedModel) -> None:
     closed = scheduled_round(model, INTERVAL)
     assert (closed.status, closed.is_scored) == (RoundStatus.CLOSED, True)
     runs = ProbeRun.objects.filter(round=closed)
-    assert {run.verdict for run in runs} == {"pass"}, [(r.endpoint.tag, r.contract, r.reason, r.evidence) for r in runs if r.verdict != "pass"]
+    assert {run.verdict for run in runs} == {"pass"}, [
+        (r.endpoint.tag, r.contract, r.reason, r.evidence) for r in runs if r.verdict != "pass"
+    ]
     assert runs.count() == 4 * (len(HEALTHY) + 1)
     assert set(closed.endpoint_rounds.values_list("result", flat=True)) == {"clean"}
     assert all(run.ttft_ms and run.cost_usd for run in runs)
 
 
-def test_two_failing_rounds_in_a_row_suspend_exclude_log_and_tell(sandbox: SandboxGateway, model: RoutedModel) -> None:
+def test_two_failing_rounds_in_a_row_suspend_exclude_log_and_tell(
+    sandbox: SandboxGateway, model: RoutedModel
+) -> None:
     sandbox.faults("faulty/fp4", MIXES)
     scheduled_round(model, 2 * INTERVAL)
     assert not Suspension.objects.exists()
     second = scheduled_round(model, INTERVAL)
     held = Suspension.objects.get()
     assert (held.endpoint.tag, held.is_shadow, held.level, held.round) == ("faulty/fp4", False, 1, second)
-    assert held.started_at == second.started_at and held.ends_at - held.started_at == timedelta(days=1)
+    assert held.started_at == second.started_at
+    assert held.ends_at - held.started_at == timedelta(days=1)
     exclusion = Exclusion.objects.get()
     assert (exclusion.entry, exclusion.tier, exclusion.expires_at) == ("faulty/fp4", "canary", held.ends_at)
     decision = Decision.objects.get(action="suspend")
-    assert (decision.rule, decision.is_enforced, decision.level, decision.until) == ("C12", True, 1, held.ends_at)
-    assert decision.evidence["failed_runs"] and decision.policy["rounds_to_suspend"] == 2
+    assert (decision.rule, decision.is_enforced, decision.level, decision.until) == (
+        "C12",
+        True,
+        1,
+        held.ends_at,
+    )
+    assert decision.evidence["failed_runs"]
+    assert decision.policy["rounds_to_suspend"] == 2
     assert Notification.objects.filter(decision=decision).count() == 1
 
 
-def test_observe_records_what_would_happen_and_excludes_nothing(sandbox: SandboxGateway, model: RoutedModel) -> None:
+def test_observe_records_what_would_happen_and_excludes_nothing(
+    sandbox: SandboxGateway, model: RoutedModel
+) -> None:
     enforcement.set_mode(model.pk, Mode.OBSERVE, actor="test", reason="watch first")
     model.refresh_from_db()
     sandbox.faults("faulty/fp4", MIXES)
@@ -78,7 +96,9 @@ def test_observe_records_what_would_happen_and_excludes_nothing(sandbox: Sandbox
     assert Decision.objects.get(action="suspend").is_enforced is False
 
 
-def test_a_language_fail_is_confirmed_at_once_by_two_more_runs(sandbox: SandboxGateway, model: RoutedModel) -> None:
+def test_a_language_fail_is_confirmed_at_once_by_two_more_runs(
+    sandbox: SandboxGateway, model: RoutedModel
+) -> None:
     sandbox.faults("faulty/fp4", MIXES)
     closed = scheduled_round(model, INTERVAL)
     runs = ProbeRun.objects.filter(round=closed, endpoint__tag="faulty/fp4", contract=Contract.LANGUAGE)
@@ -100,12 +120,15 @@ def test_two_clean_rounds_lift_the_suspension_early(sandbox: SandboxGateway, mod
     assert actions(model) == ["suspend", "recover"]
 
 
-def test_the_failing_language_stays_whatever_the_rotation_says(sandbox: SandboxGateway, model: RoutedModel) -> None:
+def test_the_failing_language_stays_whatever_the_rotation_says(
+    sandbox: SandboxGateway, model: RoutedModel
+) -> None:
     sandbox.faults("faulty/fp4", MIXES)
     first = scheduled_round(model, 2 * INTERVAL)
     second = scheduled_round(model, INTERVAL)
     asked = [
-        EndpointRound.objects.get(round=round_, endpoint__tag="faulty/fp4").language for round_ in (first, second)
+        EndpointRound.objects.get(round=round_, endpoint__tag="faulty/fp4").language
+        for round_ in (first, second)
     ]
     assert asked[0] == asked[1]
     assert EndpointRound.objects.get(round=second, endpoint__tag="south").language != asked[0]
@@ -162,7 +185,7 @@ def test_a_held_round_is_worked_by_nobody_else(sandbox: SandboxGateway, model: R
 def test_what_a_dead_worker_had_sent_is_never_sent_again(sandbox: SandboxGateway, model: RoutedModel) -> None:
     claimed = rounds.claim_due(model, now=datetime.now(UTC) - INTERVAL)
     assert claimed is not None
-    scheduled = rounds.RoundRunner(claimed, owner="dead", plan=lambda: None, confirms=True)
+    scheduled = RoundRunner(claimed, owner="dead", plan=lambda: None, confirms=True)
     from asgiref.sync import async_to_sync
 
     from routing.connections import open_gateway
@@ -178,7 +201,8 @@ def test_what_a_dead_worker_had_sent_is_never_sent_again(sandbox: SandboxGateway
     assert sent is not None
     ProbeRun.objects.filter(pk=sent.pk).update(state=RunState.SENT, sent_at=datetime.now(UTC))
     closed = rounds.work(claimed.pk)
-    assert closed is not None and closed.status == RoundStatus.CLOSED
+    assert closed is not None
+    assert closed.status == RoundStatus.CLOSED
     sent.refresh_from_db()
     assert sent.state == RunState.LOST
     result = EndpointRound.objects.get(round=closed, endpoint__tag="faulty/fp4")
@@ -218,7 +242,9 @@ def test_an_unreadable_discovery_without_a_good_list_skips_the_round(
     assert "list of endpoints" in closed.note
 
 
-def test_an_exhausted_budget_probes_nothing_and_is_told_once(sandbox: SandboxGateway, model: RoutedModel) -> None:
+def test_an_exhausted_budget_probes_nothing_and_is_told_once(
+    sandbox: SandboxGateway, model: RoutedModel
+) -> None:
     scheduled_round(model, 3 * INTERVAL)
     RoutedModel.objects.filter(pk=model.pk).update(budget_usd=Decimal(0))
     model.refresh_from_db()
@@ -233,9 +259,9 @@ def test_a_probe_by_hand_runs_only_what_was_chosen(sandbox: SandboxGateway, mode
     chosen = Selection(tag="south", contract=Contract.LANGUAGE, language="th", repeat=3)
     probed = rounds.work_by_hand(model.pk, actor="test", selection=chosen)
     runs = ProbeRun.objects.filter(round=probed)
-    assert [(run.endpoint.tag, run.contract, run.language, run.ordinal) for run in runs.order_by("ordinal")] == [
-        ("south", "language", "th", ordinal) for ordinal in range(3)
-    ]
+    assert [
+        (run.endpoint.tag, run.contract, run.language, run.ordinal) for run in runs.order_by("ordinal")
+    ] == [("south", "language", "th", ordinal) for ordinal in range(3)]
 
 
 def test_text_is_not_stored_when_the_setting_says_so(
@@ -248,7 +274,9 @@ def test_text_is_not_stored_when_the_setting_says_so(
     assert runs.filter(contract="language", evidence__begins_corrupt=False).count() == len(HEALTHY) + 1
 
 
-def test_silence_of_three_intervals_makes_the_model_blind_once(sandbox: SandboxGateway, model: RoutedModel) -> None:
+def test_silence_of_three_intervals_makes_the_model_blind_once(
+    sandbox: SandboxGateway, model: RoutedModel
+) -> None:
     scheduled_round(model, INTERVAL)
     ModelStanding.objects.update(last_closed_at=datetime.now(UTC) - 4 * INTERVAL)
     rounds.tick()

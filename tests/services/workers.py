@@ -23,7 +23,7 @@ def database_url() -> str:
 
 
 def environment(**variables: str) -> dict[str, str]:
-    """This process's environment, pointed at the test database, with some variables of its own."""
+    """The environment of this process, pointed at the test database, with some variables of its own."""
     return {**os.environ, "DATABASE_URL": database_url(), "STATE_DIR": str(settings.STATE_DIR), **variables}
 
 
@@ -34,10 +34,26 @@ class Worker:
         self.log = log
         with log.open("ab") as out:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "celery", "-A", "config", "worker", "--concurrency", "1", "--without-mingle",
-                 "--without-gossip", "--loglevel", "INFO"],
-                cwd=ROOT, env=environment(**variables), stdout=out, stderr=out, start_new_session=True,
-            )  # fmt: skip
+                [
+                    sys.executable,
+                    "-m",
+                    "celery",
+                    "-A",
+                    "config",
+                    "worker",
+                    "--concurrency",
+                    "1",
+                    "--without-mingle",
+                    "--without-gossip",
+                    "--loglevel",
+                    "INFO",
+                ],
+                cwd=ROOT,
+                env=environment(**variables),
+                stdout=out,
+                stderr=out,
+                start_new_session=True,
+            )
 
     def kill(self) -> None:
         """SIGKILL to the worker and its child."""

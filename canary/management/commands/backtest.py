@@ -24,7 +24,12 @@ class Command(BaseCommand):
         parser.add_argument("--input", required=True, metavar="FILE", help="JSON lines; - for standard input")
         parser.add_argument("--mode", choices=[str(mode) for mode in Mode], default=str(Mode.ENFORCE))
         parser.add_argument(
-            "--policy", nargs="+", action="extend", default=[], metavar="KEY=VALUE", help="thresholds that differ"
+            "--policy",
+            nargs="+",
+            action="extend",
+            default=[],
+            metavar="KEY=VALUE",
+            help="thresholds that differ",
         )
         parser.add_argument("--json", action="store_true", help="one JSON object a line (always so)")
 
@@ -36,13 +41,14 @@ class Command(BaseCommand):
         except (BacktestError, PolicyError) as error:
             raise CommandError(str(error)) from error
         for row in rows:
-            self.stdout.write(json.dumps(row, ensure_ascii=False))
+            self.stdout.write(json.dumps(row))
 
 
 def _lines(name: str) -> list[str]:
     """The lines of a file, or of standard input."""
     try:
-        text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8-sig")
+        raw = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+        text = raw.decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise CommandError(f"{name} cannot be read: {error}.") from error
     return text.split("\n")

@@ -26,8 +26,12 @@ class Command(BaseCommand):
         parser.add_argument("name", metavar="NAME")
         parser.add_argument("--model", metavar="SLUG", help="only for this model")
         parser.add_argument("--reason", required=True)
-        parser.add_argument("--false-positive", action="store_true", help="the suspension was wrong: it leaves the ladder")
-        parser.add_argument("--not-before-days", type=float, metavar="D", help="do not suspend it again for D days")
+        parser.add_argument(
+            "--false-positive", action="store_true", help="the suspension was wrong: it leaves the ladder"
+        )
+        parser.add_argument(
+            "--not-before-days", type=float, metavar="D", help="do not suspend it again for D days"
+        )
         parser.add_argument("--json", action="store_true", help="one JSON object a line")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -37,20 +41,31 @@ class Command(BaseCommand):
         lifted = [*self._lift_suspensions(options), *self._lift_exclusions(options)]
         if not lifted:
             where = f" of {options['model']}" if options["model"] else ""
-            raise CommandError(f"Nothing to lift: {options['name']}{where} has no active suspension and no runtime exclusion.")
+            raise CommandError(
+                f"Nothing to lift: {options['name']}{where} has no active suspension and no runtime exclusion."
+            )
         for what in lifted:
-            self.stdout.write(json.dumps(what) if options["json"] else f"Lifted the {what['kind']} of {what['name']} ({what['model']}).")
+            self.stdout.write(
+                json.dumps(what)
+                if options["json"]
+                else f"Lifted the {what['kind']} of {what['name']} ({what['model']})."
+            )
 
     def _lift_suspensions(self, options: dict[str, Any]) -> list[dict[str, Any]]:
         days = options["not_before_days"]
         active = Suspension.objects.filter(endpoint__tag=options["name"], ended_at__isnull=True)
         lifted = []
-        for held in _of_model(active, "endpoint__model__slug", options["model"]).select_related("endpoint__model"):
+        for held in _of_model(active, "endpoint__model__slug", options["model"]).select_related(
+            "endpoint__model"
+        ):
             try:
                 enforcement.lift_suspension(
-                    held.pk, actor="command line", reason=options["reason"], is_false_positive=options["false_positive"],
+                    held.pk,
+                    actor="command line",
+                    reason=options["reason"],
+                    is_false_positive=options["false_positive"],
                     not_before=database_now() + timedelta(days=days) if days else None,
-                )  # fmt: skip
+                )
             except enforcement.NotActive:
                 continue
             kind = "shadow suspension" if held.is_shadow else "suspension"
@@ -58,11 +73,21 @@ class Command(BaseCommand):
         return lifted
 
     def _lift_exclusions(self, options: dict[str, Any]) -> list[dict[str, Any]]:
-        active = Exclusion.objects.filter(entry=options["name"], tier=Tier.RUNTIME.value, lifted_at__isnull=True)
+        active = Exclusion.objects.filter(
+            entry=options["name"], tier=Tier.RUNTIME.value, lifted_at__isnull=True
+        )
         lifted = []
         for row in _of_model(active, "model__slug", options["model"]).select_related("model"):
-            exclusions.lift_runtime(row.pk, reason=options["reason"], actor="command line", now=database_now())
-            lifted.append({"kind": "exclusion", "name": row.entry, "model": row.model.slug if row.model else "all models"})
+            exclusions.lift_runtime(
+                row.pk, reason=options["reason"], actor="command line", now=database_now()
+            )
+            lifted.append(
+                {
+                    "kind": "exclusion",
+                    "name": row.entry,
+                    "model": row.model.slug if row.model else "all models",
+                }
+            )
         return lifted
 
 

@@ -23,7 +23,9 @@ class Command(BaseCommand):
         """The model and what to choose."""
         parser.add_argument("model", metavar="MODEL")
         parser.add_argument("--endpoint", metavar="TAG", help="only this endpoint")
-        parser.add_argument("--contract", choices=[str(contract) for contract in Contract], help="only this contract")
+        parser.add_argument(
+            "--contract", choices=[str(contract) for contract in Contract], help="only this contract"
+        )
         parser.add_argument("--language", choices=sorted(LANGUAGES), help="ask in this language")
         parser.add_argument("--repeat", type=int, default=1, metavar="N", help="how often each (1 to 100)")
         parser.add_argument("--json", action="store_true", help="one JSON object a line")
@@ -32,7 +34,9 @@ class Command(BaseCommand):
         """Probe and print; a model, endpoint or count that makes no sense is one sentence."""
         model = RoutedModel.objects.filter(slug=options["model"]).first()
         if model is None:
-            raise CommandError(f"No model {options['model']} is watched; see `manage.py discover {options['model']} --watch`.")
+            raise CommandError(
+                f"No model {options['model']} is watched; see `manage.py discover {options['model']} --watch`."
+            )
         if not 1 <= options["repeat"] <= 100:
             raise CommandError(f"--repeat takes 1 to 100, not {options['repeat']}.")
         tag = options["endpoint"]
@@ -40,9 +44,11 @@ class Command(BaseCommand):
             known = ", ".join(model.endpoints.order_by("tag").values_list("tag", flat=True)) or "none yet"
             raise CommandError(f"{model.slug} has no endpoint {tag}; known are: {known}.")
         selection = Selection(
-            tag=tag, contract=Contract(options["contract"]) if options["contract"] else None,
-            language=options["language"], repeat=options["repeat"],
-        )  # fmt: skip
+            tag=tag,
+            contract=Contract(options["contract"]) if options["contract"] else None,
+            language=options["language"],
+            repeat=options["repeat"],
+        )
         try:
             round_ = rounds.work_by_hand(model.pk, actor="command line", selection=selection)
         except rounds.RoundRunning as error:
@@ -57,12 +63,20 @@ class Command(BaseCommand):
 
 def _as_json(run: ProbeRun) -> dict[str, Any]:
     return {
-        "run": run.pk, "endpoint": run.endpoint.tag, "contract": run.contract, "ordinal": run.ordinal,
-        "language": run.language, "verdict": run.verdict or run.state, "reason": run.reason, "ttft_ms": run.ttft_ms,
-        "cost_usd": str(run.cost_usd) if run.cost_usd is not None else None, "evidence": run.evidence,
-    }  # fmt: skip
+        "run": run.pk,
+        "endpoint": run.endpoint.tag,
+        "contract": run.contract,
+        "ordinal": run.ordinal,
+        "language": run.language,
+        "verdict": run.verdict or run.state,
+        "reason": run.reason,
+        "ttft_ms": run.ttft_ms,
+        "cost_usd": str(run.cost_usd) if run.cost_usd is not None else None,
+        "evidence": run.evidence,
+    }
 
 
 def _line(run: ProbeRun) -> str:
     ttft = f"{run.ttft_ms:.0f} ms" if run.ttft_ms is not None else "-"
-    return f"{run.endpoint.tag:<32} {run.contract:<18} {run.language:<3} {run.verdict or run.state:<13} {run.reason:<20} {ttft}"
+    judged = f"{run.verdict or run.state:<13} {run.reason:<20}"
+    return f"{run.endpoint.tag:<32} {run.contract:<18} {run.language:<3} {judged} {ttft}"

@@ -12,9 +12,9 @@ from datetime import UTC, datetime, timedelta
 
 from canary.domain import suspension
 from canary.domain.capacity import EndpointState, Held, ModelState, Rung
+from canary.domain.decision import Decision, Outcome, RoundFacts
 from canary.domain.policy import Policy
 from canary.domain.scoring import EndpointFacts, Result
-from canary.domain.suspension import Decision, Outcome, RoundFacts
 from canary.domain.verdicts import Contract, Verdict
 from routing.domain.modes import Mode
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from hypothesis import strategies as st
 
 from canary.domain import suspension
+from canary.domain.decision import Decision
 from canary.domain.policy import Policy
-from canary.domain.suspension import Decision
 from routing.domain.modes import Mode
 from tests.canary.domain.builders import Run, moment, run
 

@@ -13,7 +13,7 @@ from canary.domain.capacity import (
 )
 from canary.domain.policy import Policy
 from canary.domain.scoring import Standing
-from canary.domain.suspension import endpoints_by_urgency
+from canary.domain.transition import endpoints_by_urgency
 from canary.domain.verdicts import Contract
 from routing.domain.modes import Mode
 from tests.canary.domain.builders import DAY, endpoint_state, held, run

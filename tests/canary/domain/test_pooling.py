@@ -30,7 +30,10 @@ def language(*verdicts: Verdict | None, corrupt: tuple[int, ...] = ()) -> list[R
 
 def latency(verdict: Verdict | None = PASS, *, corrupt: bool | None = False) -> RunFacts:
     return RunFacts(
-        contract=Contract.LATENCY, verdict=verdict, reason=REASONS[verdict] if verdict else None, begins_corrupt=corrupt
+        contract=Contract.LATENCY,
+        verdict=verdict,
+        reason=REASONS[verdict] if verdict else None,
+        begins_corrupt=corrupt,
     )
 
 
@@ -46,11 +49,15 @@ def language_of(pooled: Pooled) -> Verdict:
         pytest.param(language(INCONCLUSIVE), False, id="an inconclusive run"),
         pytest.param(language(None), False, id="a missing run"),
         pytest.param([latency(corrupt=True), *language(PASS)], True, id="exactly one corrupt beginning"),
-        pytest.param([latency(corrupt=True), *language(PASS, corrupt=(0,))], False, id="two decide by themselves"),
+        pytest.param(
+            [latency(corrupt=True), *language(PASS, corrupt=(0,))], False, id="two decide by themselves"
+        ),
         pytest.param([latency(FAIL)], False, id="another contract's fail"),
     ],
 )
-def test_a_language_fail_or_one_corrupt_beginning_asks_for_confirmation(runs: list[RunFacts], expected: bool) -> None:
+def test_a_language_fail_or_one_corrupt_beginning_asks_for_confirmation(
+    runs: list[RunFacts], expected: bool
+) -> None:
     assert needs_confirmation(runs) is expected
 
 
@@ -89,7 +96,9 @@ def test_two_of_three_decide_whatever_the_reasons() -> None:
         pytest.param((0, 1, 2), FAIL, id="three"),
     ],
 )
-def test_two_corrupt_beginnings_fail_the_language_contract(corrupt: tuple[int, ...], expected: Verdict) -> None:
+def test_two_corrupt_beginnings_fail_the_language_contract(
+    corrupt: tuple[int, ...], expected: Verdict
+) -> None:
     pooled = pool(language(PASS, PASS, PASS, corrupt=corrupt))
     assert language_of(pooled) is expected
     if expected is FAIL:

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from canary.domain.suspension import Decision
+from canary.domain.decision import Decision
 from incidents.domain.actions import Action
 from routing.domain.modes import Mode
 from tests.canary.domain.builders import START, Run, moment

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from canary.domain.suspension import Decision
+from canary.domain.decision import Decision
 from incidents.domain.actions import Action
 from routing.domain.modes import Mode
 from tests.canary.domain.builders import DAY, HEALTHY, Run, moment, run
