@@ -1,5 +1,6 @@
 """Rule R3, the part without threads: an entry ends at its end in a snapshot that nobody refreshes."""
 
+from copy import deepcopy
 from datetime import timedelta
 
 import pytest
@@ -65,7 +66,7 @@ def test_the_next_change_is_the_first_end_of_an_entry_or_of_a_catalogue() -> Non
 def test_no_two_requests_share_a_list_and_none_shares_one_with_the_snapshot(provider) -> None:
     watched = model(serving=["alpha"], preferences={"quantizations": ["fp8"], "max_price": {"prompt": 1}})
     compiled = snapshot(excluded("one"), models=[watched])
-    before = preferences(compiled, provider)
+    before = deepcopy(preferences(compiled, provider))
     spoiled = preferences(compiled, provider)
     for value in spoiled.values():
         value.clear()
