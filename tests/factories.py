@@ -9,6 +9,7 @@ from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group, User
+from django.test import Client
 
 from canary.models import EndpointRound, ProbeRun, Round, RoundStatus, RunState, Standing, Suspension
 from incidents.domain.actions import Action
@@ -21,13 +22,27 @@ PASSWORD = "correct horse battery"
 _numbers = count(1)
 
 
-def make_user(role: str | None = None, **values: Any) -> User:
+def soon(hours: float) -> datetime:
+    """So many hours from now, for what the pages compare with the clock."""
+    return datetime.now(UTC) + timedelta(hours=hours)
+
+
+def make_user(role: str | None = None, *, can_log_in: bool = False, **values: Any) -> User:
     """A staff user of a role (viewer, operator, owner), or without one."""
     values.setdefault("username", role or f"user{next(_numbers)}")
-    user: User = get_user_model().objects.create_user(password=PASSWORD, is_staff=True, **values)
+    # Hashing a password takes a third of a second: only those who log in have one.
+    password = PASSWORD if can_log_in else None
+    user: User = get_user_model().objects.create_user(password=password, is_staff=True, **values)
     if role:
         user.groups.add(Group.objects.get(name=role))
     return user
+
+
+def make_client(role: str | None = None) -> Client:
+    """A browser in which somebody of that role is logged in."""
+    client = Client()
+    client.force_login(User.objects.filter(username=role).first() or make_user(role))
+    return client
 
 
 def make_gateway(slug: str = "openrouter") -> Gateway:

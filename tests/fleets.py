@@ -2,8 +2,9 @@
 
 from datetime import datetime, timedelta
 from decimal import Decimal
+from typing import Any
 
-from canary.models import ModelStanding, RoundStatus, RunState
+from canary.models import ModelStanding, Round, RoundStatus, RunState
 from incidents.domain.actions import Action
 from routing.models import Endpoint, RoutedModel
 from tests import factories as make
@@ -47,18 +48,24 @@ def _make_rounds(model: RoutedModel, lanes: dict[str, str], now: datetime) -> No
             _make_result(round_, endpoints[tag], letter, ttft_ms=310.0 + 170 * number + place)
 
 
-def _make_result(round_: object, endpoint: Endpoint, letter: str, *, ttft_ms: float) -> None:
+def _make_result(round_: Round, endpoint: Endpoint, letter: str, *, ttft_ms: float) -> None:
     verdict = {"c": "pass", "f": "fail", "z": "unreachable"}[letter]
     reason = {"c": "ok", "f": "mixed_languages", "z": "connect_failed"}[letter]
     verdicts = {"latency": "pass" if letter != "z" else verdict, "language": verdict}
     make.make_endpoint_round(
-        round_, endpoint, RESULTS[letter], language="de", raw=verdicts, effective=verdicts, reasons={"language": reason}
-    )  # type: ignore[arg-type]
-    make.make_run(round_, endpoint, ttft_ms=ttft_ms, cost_usd=Decimal("0.00021"))  # type: ignore[arg-type]
+        round_,
+        endpoint,
+        RESULTS[letter],
+        language="de",
+        raw=verdicts,
+        effective=verdicts,
+        reasons={"language": reason},
+    )
+    make.make_run(round_, endpoint, ttft_ms=ttft_ms, cost_usd=Decimal("0.00021"))
     make.make_run(
         round_, endpoint, "language", verdict=verdict, reason=reason, language="de", ttft_ms=None,
         evidence={"windows": [{"language": "en", "share": 0.41}]}, text="Der Hafen was quiet <b>heute</b>.",
-    )  # type: ignore[arg-type]  # fmt: skip
+    )  # fmt: skip
 
 
 def _make_trouble(models: dict[str, RoutedModel], now: datetime) -> None:
@@ -68,8 +75,10 @@ def _make_trouble(models: dict[str, RoutedModel], now: datetime) -> None:
     for endpoint in Endpoint.objects.all():
         make.make_standing(endpoint, clean_streak=3, last_result_at=now)
     failing = lane("parasail/fp8").standing
-    culprit = {"contract": "language", "language": "de", "since": now.isoformat(), "asked_at": now.isoformat()}
-    culprit |= {"latest": "fail", "dry_rounds": 0, "in_streak": True, "is_held": False}
+    culprit: dict[str, Any] = {
+        "contract": "language", "language": "de", "since": now.isoformat(), "asked_at": now.isoformat(),
+        "latest": "fail", "dry_rounds": 0, "in_streak": True, "is_held": False,
+    }  # fmt: skip
     failing.clean_streak, failing.failing_streak, failing.culprits = 0, 1, [culprit]
     failing.save()
     silent = lane("siliconflow/fp8").standing
@@ -78,7 +87,9 @@ def _make_trouble(models: dict[str, RoutedModel], now: datetime) -> None:
     latest = models["acme/large"].rounds.order_by("-started_at").first()
     make.make_suspension(lane("deepinfra/fp8"), started_at=now - timedelta(hours=3), level=2, round=latest)
     make.make_suspension(lane("deepinfra/bf16"), started_at=now - timedelta(hours=1), is_shadow=True)
-    make.make_exclusion("azure", reason="Answers cut off in production", created_at=now, expires_at=now + timedelta(days=7))
+    make.make_exclusion(
+        "azure", reason="Answers cut off in production", created_at=now, expires_at=now + timedelta(days=7)
+    )
     Endpoint.objects.filter(tag="groq").update(is_protected=True)
     Endpoint.objects.filter(tag="mistral").update(is_control=True)
     since = (now - timedelta(hours=2)).isoformat()
@@ -87,7 +98,9 @@ def _make_trouble(models: dict[str, RoutedModel], now: datetime) -> None:
     ModelStanding.objects.create(model=models["acme/old"], episodes={"blind": since})
     running = make.make_round(models["acme/small"], started_at=now, status=RoundStatus.RUNNING, language="ja")
     for number, tag in enumerate(("cerebras", "mistral", "chutes/fp8")):
-        state = {"state": RunState.DUE, "verdict": "", "reason": "", "sent_at": None} if number == 2 else {}
+        state: dict[str, Any] = (
+            {"state": RunState.DUE, "verdict": "", "reason": "", "sent_at": None} if number == 2 else {}
+        )
         make.make_run(running, lane(tag), **state)
 
 

@@ -51,7 +51,7 @@ class SettingsForm(_ModelForm):
 class NewModelForm(SettingsForm):
     """A model to watch. Asked first for its estimated spend; the confirmation appears beside the estimate."""
 
-    is_confirmed = forms.BooleanField(required=False, widget=forms.HiddenInput)
+    is_confirmed = forms.BooleanField(required=False, widget=forms.HiddenInput, label="Watch it")
 
     class Meta(SettingsForm.Meta):
         fields = ("gateway", "slug", *SETTINGS)
@@ -82,7 +82,6 @@ class NewModelForm(SettingsForm):
 
     def _ask_for_confirmation(self) -> None:
         data = self.cleaned_data
-        field = self.fields["is_confirmed"]
         try:
             found = estimate(data["gateway"], data["slug"], interval_s=data["interval_s"])
         except ModelNotFound:
@@ -92,8 +91,7 @@ class NewModelForm(SettingsForm):
             words = f"The gateway could not be asked what it would cost: {error}"
         else:
             words = in_words(found, interval_s=data["interval_s"], budget_usd=data["budget_usd"])
-        field.widget = forms.CheckboxInput()
-        field.label = "Watch it"
+        self.fields["is_confirmed"].widget = forms.CheckboxInput()
         self.add_error("is_confirmed", words)
 
 

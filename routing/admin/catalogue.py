@@ -1,6 +1,7 @@
 """Admin pages of what the catalogue and the requests left behind: all read-only but a gateway's name and address."""
 
 from django.contrib import admin
+from django.db.models import URLField
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
@@ -13,6 +14,7 @@ class GatewayAdmin(ModelPage):
     """The services models are reached through. Their keys stay in the environment."""
 
     list_display = ("name", "slug", "base_url")
+    formfield_overrides = {URLField: {"assume_scheme": "https"}}
     readonly_fields = ("slug",)
 
     def has_add_permission(self, request: HttpRequest) -> bool:

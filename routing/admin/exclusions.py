@@ -141,7 +141,7 @@ class ExclusionAdmin(ModelPage):
         except exclusions.BadExclusion as error:
             form.refuse(error)
             return None
-        self.message_user(request, f"{added.entry} is excluded.", messages.SUCCESS)
+        self.message_user(request, f"Excluded: {added.entry}.", messages.SUCCESS)
         for warning in warnings:
             self.message_user(request, warning, messages.WARNING)
         return added

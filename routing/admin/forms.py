@@ -40,7 +40,9 @@ class ExclusionForm(forms.Form):
         label="May give way",
         help_text="Left out of a request when nothing else could serve (R2). Otherwise such a request fails.",
     )
-    is_confirmed = forms.BooleanField(required=False, widget=forms.HiddenInput)
+    is_confirmed = forms.BooleanField(
+        required=False, widget=forms.HiddenInput, label="Exclude it all the same"
+    )
 
     def as_request(self, *, user: User, now: datetime) -> NewExclusion:
         """The cleaned form as the exclusion it asks for."""
@@ -61,9 +63,7 @@ class ExclusionForm(forms.Form):
         """Show why it was refused, beside what was typed; with the confirmation where one helps."""
         self.add_error("entry", str(error))
         if isinstance(error, UnknownName | LeavesNothing):
-            field = self.fields["is_confirmed"]
-            field.widget = forms.CheckboxInput()
-            field.label = "Exclude it all the same"
+            self.fields["is_confirmed"].widget = forms.CheckboxInput()
 
 
 def first_values(query: Any) -> dict[str, str]:

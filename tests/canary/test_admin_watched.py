@@ -15,7 +15,13 @@ from tests.canary.conftest import MODEL, SandboxGateway
 ADD = reverse("admin:routing_routedmodel_add")
 MODELS = reverse("admin:routing_routedmodel_changelist")
 ENDPOINTS = reverse("admin:routing_endpoint_changelist")
-SETTINGS = {"interval_s": 1800, "budget_usd": "2", "preferences": "{}", "policy": "{}", "contract_modes": "{}"}
+SETTINGS = {
+    "interval_s": 1800,
+    "budget_usd": "2",
+    "preferences": "{}",
+    "policy": "{}",
+    "contract_modes": "{}",
+}
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -42,6 +48,7 @@ def test_a_new_model_is_first_shown_with_what_it_will_cost(sandbox: SandboxGatew
     assert "6 endpoints serve it now." in text
     assert "A round every 1800 s sends about 24 probes and costs an estimated 0.75 USD a day" in text
     assert 'type="checkbox" name="is_confirmed"' in text
+    assert "Watch it" in text
     assert not RoutedModel.objects.exists()
 
 
@@ -72,11 +79,13 @@ def test_a_gateway_that_does_not_answer_is_said_and_need_not_stop_anybody(no_gat
         ({"policy": "{"}, "Enter a valid JSON."),
         ({"preferences": '{"onyl": ["a"]}'}, "There is no production preference"),
         ({"contract_modes": '{"tone": "off"}'}, "There is no contract"),
-        ({"interval_s": "1"}, "greater than or equal to 2"),
+        ({"interval_s": "1"}, "The interval is 2 to 86400 seconds"),
         ({"budget_usd": "-1"}, "A budget is not negative"),
     ],
 )
-def test_bad_input_gets_one_sentence_and_loses_nothing(no_gateway: None, values: dict[str, str], sentence: str) -> None:
+def test_bad_input_gets_one_sentence_and_loses_nothing(
+    no_gateway: None, values: dict[str, str], sentence: str
+) -> None:
     text = add(is_confirmed="on", **values).content.decode()
     assert sentence in text
     shown = text.replace("&quot;", '"')
@@ -119,7 +128,9 @@ def test_the_mode_is_switched_on_its_own_page_with_a_reason_and_its_consequences
     text = client.get(address).content.decode()
     assert "1 suspensions in force, 0 would-suspends" in text
     assert "Nobody has judged" in text
-    assert "This field is required" in client.post(address, {"mode": "observe", "reason": " "}).content.decode()
+    assert (
+        "This field is required" in client.post(address, {"mode": "observe", "reason": " "}).content.decode()
+    )
     client.post(address, {"mode": "observe", "reason": "first look"})
     model.refresh_from_db()
     assert model.mode == "observe"
@@ -166,9 +177,17 @@ def test_a_viewer_asks_for_nothing() -> None:
 
 def test_an_owner_protects_an_endpoint_with_a_reason() -> None:
     endpoint = make.make_endpoint(make.make_model())
-    assert "Change the marks of endpoints" in run("owner", ENDPOINTS, "change_marks", endpoint).content.decode()
+    assert (
+        "Change the marks of endpoints" in run("owner", ENDPOINTS, "change_marks", endpoint).content.decode()
+    )
     client = make.make_client("operator")
-    data = {"action": "change_marks", "_selected_action": [endpoint.pk], "apply": "yes", "mark": "protect", "reason": "r"}
+    data = {
+        "action": "change_marks",
+        "_selected_action": [endpoint.pk],
+        "apply": "yes",
+        "mark": "protect",
+        "reason": "r",
+    }
     client.post(ENDPOINTS, data)
     assert not Endpoint.objects.get().is_protected, "an operator may not"
 
@@ -176,7 +195,9 @@ def test_an_owner_protects_an_endpoint_with_a_reason() -> None:
 def test_a_mark_is_set_on_every_chosen_endpoint() -> None:
     model = make.make_model()
     endpoints = [make.make_endpoint(model, tag) for tag in ("a", "b")]
-    text = run("owner", ENDPOINTS, "change_marks", *endpoints, apply="yes", mark="protect", reason="key account")
+    text = run(
+        "owner", ENDPOINTS, "change_marks", *endpoints, apply="yes", mark="protect", reason="key account"
+    )
     assert "The mark of 2 endpoints is set." in text.content.decode()
     assert Endpoint.objects.filter(is_protected=True).count() == 2
     assert {row.reason for row in Decision.objects.all()} == {"Protected on: key account"}
@@ -184,7 +205,9 @@ def test_a_mark_is_set_on_every_chosen_endpoint() -> None:
 
 def test_the_marks_page_keeps_what_was_typed_when_something_is_missing() -> None:
     endpoint = make.make_endpoint(make.make_model())
-    text = run("owner", ENDPOINTS, "change_marks", endpoint, apply="yes", mark="protect", reason="").content.decode()
+    text = run(
+        "owner", ENDPOINTS, "change_marks", endpoint, apply="yes", mark="protect", reason=""
+    ).content.decode()
     assert "This field is required" in text
     assert 'value="protect"' in text
     assert "checked" in text

@@ -2,6 +2,7 @@
 
 from datetime import datetime, timedelta
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from pytest_django import DjangoAssertNumQueries
@@ -33,7 +34,8 @@ def test_every_state_of_the_fleet_is_told() -> None:
     assert states("acme/large") == {
         "deepinfra/fp8": ServiceState.SUSPENDED, "parasail/fp8": ServiceState.FAILING,
         "siliconflow/fp8": ServiceState.SILENT, "azure": ServiceState.EXCLUDED, "fireworks": ServiceState.PRODUCTION,
-        "groq": ServiceState.PRODUCTION, "novita/bf16": ServiceState.PRODUCTION, "together/fp8": ServiceState.PRODUCTION,
+        "groq": ServiceState.PRODUCTION, "novita/bf16": ServiceState.PRODUCTION,
+        "together/fp8": ServiceState.PRODUCTION,
     }  # fmt: skip
     assert states("acme/small")["deepinfra/bf16"] is ServiceState.WOULD_SUSPEND
 
@@ -115,7 +117,11 @@ def test_a_round_in_progress_shows_its_progress() -> None:
 def test_what_was_spent_today_is_of_today_by_model() -> None:
     model = make.make_model()
     endpoint = make.make_endpoint(model)
-    for at, cost in ((NOW, "0.25"), (NOW - timedelta(hours=12), "0.5"), (NOW - timedelta(hours=12, seconds=1), "9")):
+    for at, cost in (
+        (NOW, "0.25"),
+        (NOW - timedelta(hours=12), "0.5"),
+        (NOW - timedelta(hours=12, seconds=1), "9"),
+    ):
         make.make_run(make.make_round(model, started_at=at), endpoint, cost_usd=Decimal(cost))
     assert selectors.fleet(NOW).cards[0].facts.spent_usd == Decimal("0.75")
 
@@ -163,12 +169,13 @@ def test_an_empty_fleet_is_read_too() -> None:
     assert fleet.tally.serving == 0
 
 
-@pytest.mark.parametrize(("state", "tags"), [("active", {"a"}), ("shadow", {"b"}), ("past", {"c", "d"}), (None, set("abcd"))])
+@pytest.mark.parametrize(
+    ("state", "tags"), [("active", {"a"}), ("shadow", {"b"}), ("past", {"c", "d"}), (None, set("abcd"))]
+)
 def test_suspensions_are_active_shadow_or_past(state: str | None, tags: set[str]) -> None:
     model = make.make_model()
-    kinds = {
-        "a": {}, "b": {"is_shadow": True}, "c": {"ends_at": NOW + timedelta(hours=1), "ended_at": NOW, "end_kind": "lift"},
-        "d": {"ends_at": NOW},
+    kinds: dict[str, dict[str, Any]] = {
+        "a": {}, "b": {"is_shadow": True}, "c": {"ended_at": NOW, "end_kind": "lift"}, "d": {"ends_at": NOW},
     }  # fmt: skip
     for tag, values in kinds.items():
         times = {"started_at": NOW - timedelta(hours=1), "ends_at": NOW + timedelta(hours=1)}

@@ -20,7 +20,12 @@ def test_a_model_is_watched_in_observe_mode_and_that_is_logged_and_told() -> Non
     wanted = Settings(interval_s=60, budget_usd=Decimal("1.5"), policy={"floor": 3})
     model = watching.watch(make.make_gateway().pk, " Acme/One ", wanted, actor="ann")
     model.refresh_from_db()
-    assert (model.slug, model.mode, model.interval_s, model.policy) == ("acme/one", "observe", 60, {"floor": 3})
+    assert (model.slug, model.mode, model.interval_s, model.policy) == (
+        "acme/one",
+        "observe",
+        60,
+        {"floor": 3},
+    )
     row = Decision.objects.get()
     assert (row.action, row.rule, row.actor, row.model_slug) == ("mode", "C17", "ann", "acme/one")
     assert row.inputs["budget_usd"] == "1.5"
@@ -42,19 +47,33 @@ def test_a_model_is_watched_once() -> None:
         pytest.param({"interval_s": 1}, "interval_s", "2 to 86400 seconds, not 1", id="too often"),
         pytest.param({"interval_s": 86401}, "interval_s", "not 86401", id="too seldom"),
         pytest.param({"budget_usd": Decimal("-0.01")}, "budget_usd", "not negative", id="negative budget"),
-        pytest.param({"preferences": {"onyl": []}}, "preferences", "no production preference", id="misspelt preference"),
+        pytest.param(
+            {"preferences": {"onyl": []}}, "preferences", "no production preference", id="preference"
+        ),
         pytest.param({"policy": {"flor": 3}}, "policy", "no policy value 'flor'", id="misspelt policy"),
         pytest.param({"policy": {"floor": -1}}, "policy", "floor must be from 0", id="negative floor"),
-        pytest.param({"policy": {"interval_s": 60}}, "policy", "a setting of its own", id="interval in the policy"),
+        pytest.param(
+            {"policy": {"interval_s": 60}}, "policy", "a setting of its own", id="interval in the policy"
+        ),
         pytest.param({"policy": []}, "policy", "JSON object", id="policy of the wrong kind"),
         pytest.param({"policy": {"min_gap": float("nan")}}, "policy", "min_gap must be", id="not a number"),
-        pytest.param({"policy": {"ladder_days": [1e300]}}, "policy", "ladder_days must", id="beyond the calendar"),
-        pytest.param({"contract_modes": {"tone": "off"}}, "contract_modes", "no contract 'tone'", id="unknown contract"),
-        pytest.param({"contract_modes": {"latency": "enforce"}}, "contract_modes", "lower", id="a mode that is not lower"),
-        pytest.param({"contract_modes": ["latency"]}, "contract_modes", "JSON object", id="modes of the wrong kind"),
+        pytest.param(
+            {"policy": {"ladder_days": [1e300]}}, "policy", "ladder_days must", id="beyond the calendar"
+        ),
+        pytest.param(
+            {"contract_modes": {"tone": "off"}}, "contract_modes", "no contract 'tone'", id="contract"
+        ),
+        pytest.param(
+            {"contract_modes": {"latency": "enforce"}}, "contract_modes", "lower", id="no lower mode"
+        ),
+        pytest.param(
+            {"contract_modes": ["latency"]}, "contract_modes", "JSON object", id="modes of the wrong kind"
+        ),
     ],
 )
-def test_a_setting_that_cannot_be_meant_is_refused_by_name(values: dict[str, Any], name: str, sentence: str) -> None:
+def test_a_setting_that_cannot_be_meant_is_refused_by_name(
+    values: dict[str, Any], name: str, sentence: str
+) -> None:
     with pytest.raises(BadSetting, match=sentence) as refused:
         watching.checked(Settings(**values))
     assert refused.value.name == name
@@ -96,7 +115,9 @@ def test_a_refused_change_changes_nothing() -> None:
     assert RoutedModel.objects.get().interval_s == 1800
 
 
-@pytest.mark.parametrize(("name", "rule"), [("is_protected", "C14"), ("is_control", "C6"), ("is_probed", "C1")])
+@pytest.mark.parametrize(
+    ("name", "rule"), [("is_protected", "C14"), ("is_control", "C6"), ("is_probed", "C1")]
+)
 def test_a_mark_is_set_once_with_its_rule_and_reason(name: str, rule: str) -> None:
     endpoint = make.make_endpoint(make.make_model())
     is_on = not getattr(endpoint, name)
@@ -105,7 +126,12 @@ def test_a_mark_is_set_once_with_its_rule_and_reason(name: str, rule: str) -> No
     endpoint.refresh_from_db()
     assert getattr(endpoint, name) is is_on
     row = Decision.objects.get()
-    assert (row.action, row.rule, row.endpoint_tag, row.inputs) == ("endpoint_flag", rule, "host/fp8", {name: is_on})
+    assert (row.action, row.rule, row.endpoint_tag, row.inputs) == (
+        "endpoint_flag",
+        rule,
+        "host/fp8",
+        {name: is_on},
+    )
     assert row.reason.endswith("because")
 
 

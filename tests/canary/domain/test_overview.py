@@ -27,14 +27,22 @@ def facts(**values: Any) -> ModelFacts:
     """A model that is well."""
     return ModelFacts(
         **{
-            "slug": "acme/one", "mode": Mode.ENFORCE, "floor": 2, "providers": 3, "discovered_at": NOW, "episodes": {},
-            "budget_usd": Decimal(2), **values,
-        }  # fmt: skip
+            "slug": "acme/one",
+            "mode": Mode.ENFORCE,
+            "floor": 2,
+            "providers": 3,
+            "discovered_at": NOW,
+            "episodes": {},
+            "budget_usd": Decimal(2),
+            **values,
+        }
     )
 
 
 def last_round(status: str, note: str = "") -> RoundLine:
-    return RoundLine(pk="r", started_at=NOW, status=status, language="de", is_scored=False, is_manual=False, note=note)
+    return RoundLine(
+        pk="r", started_at=NOW, status=status, language="de", is_scored=False, is_manual=False, note=note
+    )
 
 
 @pytest.mark.parametrize(
@@ -61,7 +69,7 @@ def last_round(status: str, note: str = "") -> RoundLine:
         ),
         pytest.param({"spent_usd": Decimal("1.99")}, [], id="within the budget"),
         pytest.param({"spent_usd": Decimal(2)}, [(Weight.WARNING, "used up")], id="budget used up"),
-        pytest.param({"mode": Mode.OFF, "providers": 0, "is_gone": True}, [(Weight.NOTE, "Off")], id="off says only so"),
+        pytest.param({"mode": Mode.OFF, "providers": 0, "is_gone": True}, [(Weight.NOTE, "Off")], id="off"),
         pytest.param(
             {"episodes": {"unproved": NOW, "blind": NOW}}, [(Weight.SEVERE, "Blind"), (Weight.NOTE, "unproved")],
             id="heaviest first",
@@ -81,12 +89,18 @@ def line(state: ServiceState, *marks: Mark) -> EndpointLine:
 def card(*states: ServiceState, **values: Any) -> ModelCard:
     known = facts(**values)
     return ModelCard(
-        pk=1, facts=known, endpoints=tuple(map(line, states)), concerns=concerns(known, now=NOW), next_round_at=None
+        pk=1,
+        facts=known,
+        endpoints=tuple(map(line, states)),
+        concerns=concerns(known, now=NOW),
+        next_round_at=None,
     )
 
 
 def test_the_tally_counts_serving_endpoints_of_all_models() -> None:
-    found = tally([card(ServiceState.PRODUCTION, ServiceState.SUSPENDED, ServiceState.LEFT), card(ServiceState.FAILING)])
+    found = tally(
+        [card(ServiceState.PRODUCTION, ServiceState.SUSPENDED, ServiceState.LEFT), card(ServiceState.FAILING)]
+    )
     assert (found.serving, found.production, found.failing, found.suspended) == (3, 2, 1, 1)
 
 
