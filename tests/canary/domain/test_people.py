@@ -228,3 +228,33 @@ def test_judging_a_shadow_does_not_touch_the_ladder_of_enforced_ones() -> None:
     model.review(6.5, "x", is_false_positive=True)
     model.switch(7, ENFORCE)
     assert model.rounds("x L- L-", since=8).decisions[-1].level == 2
+
+
+def observed() -> Run:
+    """An enforcing model whose structured output is only observed."""
+    model = run()
+    model.state = replace(model.state, observed_contracts=frozenset({Contract.STRUCTURED_OUTPUT}))
+    return model
+
+
+@pytest.mark.xfail(reason="the refusal of a shadow is recorded as enforced", strict=True)
+def test_the_refusal_of_a_shadow_is_not_enforced() -> None:
+    model = observed().rounds("x S-,L+ S-,L+", healthy=("a",))
+    assert [one.is_enforced for one in model.decisions if one.action == "refuse"] == [False]
+
+
+def test_an_enforced_suspension_takes_the_place_of_a_shadow() -> None:
+    model = observed().rounds("x S-,L+ S-,L+ S+,L- S+,L-")
+    assert [(str(one.action), one.is_enforced) for one in model.decisions] == [
+        ("suspend", False),
+        ("expire", False),
+        ("suspend", True),
+    ]
+
+
+@pytest.mark.xfail(reason="the shadow is ended before the enforced suspension is asked for", strict=True)
+def test_a_shadow_stays_when_the_enforced_suspension_is_refused() -> None:
+    model = observed().rounds("x S-,L+ S-,L+")
+    model.rounds("x S+,L- S+,L-", since=2, healthy=("a",))
+    assert model.about("x") == ["1 suspend x", "3 refuse x"]
+    assert model.endpoint("x").suspension is not None
