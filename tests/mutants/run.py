@@ -22,6 +22,7 @@ from queue import SimpleQueue
 ROOT = Path(__file__).resolve().parent.parent.parent
 LISTED = Path(__file__).with_name("mutants.toml")
 RULES = tuple(f"C{number}" for number in range(22)) + tuple(f"R{number}" for number in range(1, 5))
+PLAIN_FOLDERS = ("/domain/", "/judges/", "/probes/")
 AT_ONCE = 2
 LIMIT_S = 180  # for the tests of one mutant; one that loops for ever has been noticed
 LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "docs", "deploy", "*.sqlite3")
@@ -48,9 +49,16 @@ class Mutant:
     tests: Sequence[str]
 
     @property
+    def change(self) -> str:
+        """What it changes, in one line."""
+        old, new = self.old.strip().splitlines(), self.new.strip().splitlines()
+        is_added = len(new) > len(old)
+        return f"+ {new[-1].strip()}" if is_added else f"{old[0]} → {new[0] if new else '(nothing)'}"
+
+    @property
     def is_plain(self) -> bool:
         """Whether its tests are about pure functions only, which run without Django."""
-        return all("/domain/" in test or "/judges/" in test for test in self.tests)
+        return all(any(folder in test for folder in PLAIN_FOLDERS) for test in self.tests)
 
 
 def main(rules: Sequence[str]) -> int:
@@ -139,8 +147,7 @@ def _try_and_say(mutant: Mutant, copies: "SimpleQueue[Path]") -> Fate:
         fate = attempt(mutant, tree)
     finally:
         copies.put(tree)
-    change = f"{mutant.old.strip().splitlines()[0]} → {(mutant.new.strip() or '(nothing)').splitlines()[0]}"
-    print(f"{mutant.rule:4} {fate:10} {_since(started):>7}  {mutant.file}: {change}", flush=True)
+    print(f"{mutant.rule:4} {fate:10} {_since(started):>7}  {mutant.file}: {mutant.change}", flush=True)
     return fate
 
 
