@@ -1,5 +1,6 @@
 #!/usr/bin/env python
 """Command line of Routewarden: `manage.py help` lists what it can do."""
+
 import os
 import sys
 
@@ -20,7 +21,9 @@ def main() -> None:
     except ImproperlyConfigured as error:
         sys.exit(f"Configuration: {error}")
     except OperationalError as error:
-        sys.exit(f"Database: {str(error).strip().splitlines()[0]} (see DATABASE_URL; `manage.py migrate` makes the tables)")
+        sys.exit(
+            f"Database: {str(error).strip().splitlines()[0]} (see DATABASE_URL; `manage.py migrate` makes the tables)"
+        )
 
 
 if __name__ == "__main__":
