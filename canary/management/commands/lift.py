@@ -78,9 +78,12 @@ class Command(BaseCommand):
         )
         lifted = []
         for row in _of_model(active, "model__slug", options["model"]).select_related("model"):
-            exclusions.lift_runtime(
-                row.pk, reason=options["reason"], actor="command line", now=database_now()
-            )
+            try:
+                exclusions.lift_runtime(
+                    row.pk, reason=options["reason"], actor="command line", now=database_now()
+                )
+            except exclusions.BadExclusion:  # it has ended by itself meanwhile
+                continue
             lifted.append(
                 {
                     "kind": "exclusion",
