@@ -189,11 +189,11 @@ class Transition:
                 continue
             if endpoint.in_other_tier or self._is_out_already(endpoint):
                 continue
+            if self._is_refused(endpoint, Action.SUSPEND):
+                continue
             if endpoint.suspension is not None:
                 self.end(endpoint, Action.EXPIRE, "C16", "The shadow gives way to an enforced suspension.")
-            free = self.state.endpoints[endpoint.tag]
-            if not self._is_refused(free, Action.SUSPEND):
-                self._start(free, Action.SUSPEND, "C12")
+            self._start(self.state.endpoints[endpoint.tag], Action.SUSPEND, "C12")
 
     def _is_out_already(self, endpoint: EndpointState) -> bool:
         """Suspended as far as it can be: a shadow does not stand in the way of an enforced suspension."""
@@ -248,35 +248,45 @@ class Transition:
         self.end(endpoint, Action.EXPIRE, "C16", "The suspension reached its end; the next rung was refused.")
 
     def _is_refused(self, endpoint: EndpointState, wanted: Action) -> bool:
-        """Whether protection, the capacity floor, the share or a lift's time forbids it; recorded when so (C14)."""
-        standing = endpoint.standing
-        failed = f"failed {standing.failing} scored rounds in a row"
-        if endpoint.is_protected:
-            self.decide(
-                Action.PROTECT, "C14", f"Protected: {failed}, stays in service.", endpoint=endpoint.tag
+        """Whether something stands in the way of a suspension; recorded when so (C14, C18)."""
+        obstacle = self._obstacle(endpoint, wanted)
+        if obstacle is None:
+            return False
+        action, rule, why = obstacle
+        reason = f"Failed {endpoint.standing.failing} scored rounds in a row: {why}"
+        is_enforced = not self._is_shadow(endpoint)
+        self.decisions.append(
+            Decision(
+                at=self.at,
+                action=action,
+                rule=rule,
+                is_enforced=is_enforced,
+                reason=reason,
+                endpoint=endpoint.tag,
+                pairs=endpoint.standing.streak_pairs,
             )
-            return True
+        )
+        return True
+
+    def _obstacle(self, endpoint: EndpointState, wanted: Action) -> tuple[Action, str, str] | None:
+        """What forbids it: protection, a lift's time, the capacity floor or the share, in this order."""
+        if endpoint.is_protected:
+            return Action.PROTECT, "C14", "it is protected and stays in service."
         if endpoint.not_before is not None and self.at < endpoint.not_before:
-            until = f"{endpoint.not_before:%Y-%m-%d %H:%M} UTC"
-            self.decide(
+            return (
                 Action.REFUSE,
                 "C18",
-                f"Refused: {failed}; lifted, not again before {until}.",
-                endpoint=endpoint.tag,
+                f"it was lifted, not again before {endpoint.not_before:%Y-%m-%d %H:%M} UTC.",
             )
-            return True
         is_shadow = self._is_shadow(endpoint)
         if not is_floor_kept(self.state, endpoint.tag, self.policy, counts_shadows=is_shadow):
             left = len(production_providers(self.state, counts_shadows=is_shadow, without=endpoint.tag))
-            rest = f"{left} distinct providers would be left; the floor is {self.policy.floor}."
-            reason = f"Refused to {wanted}: {failed}, but {rest}"
-        elif not is_share_kept(self.state, endpoint.tag, self.policy, counts_shadows=is_shadow):
-            share = f"more than {self.policy.max_share:.0%} of providers would be out."
-            reason = f"Refused to {wanted}: {failed}, but {share}"
-        else:
-            return False
-        self.decide(Action.REFUSE, "C14", reason, endpoint=endpoint.tag)
-        return True
+            rest = f"{left} distinct providers in production; the floor is {self.policy.floor}."
+            return Action.REFUSE, "C14", f"to {wanted} it would leave {rest}"
+        if not is_share_kept(self.state, endpoint.tag, self.policy, counts_shadows=is_shadow):
+            share = f"more than {self.policy.max_share:.0%} of the serving providers."
+            return Action.REFUSE, "C14", f"to {wanted} it would take out {share}"
+        return None
 
     def _start(self, endpoint: EndpointState, action: Action, rule: str) -> None:
         """Begin a suspension or the next rung, at this step's time."""

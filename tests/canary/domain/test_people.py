@@ -237,7 +237,6 @@ def observed() -> Run:
     return model
 
 
-@pytest.mark.xfail(reason="the refusal of a shadow is recorded as enforced", strict=True)
 def test_the_refusal_of_a_shadow_is_not_enforced() -> None:
     model = observed().rounds("x S-,L+ S-,L+", healthy=("a",))
     assert [one.is_enforced for one in model.decisions if one.action == "refuse"] == [False]
@@ -252,7 +251,6 @@ def test_an_enforced_suspension_takes_the_place_of_a_shadow() -> None:
     ]
 
 
-@pytest.mark.xfail(reason="the shadow is ended before the enforced suspension is asked for", strict=True)
 def test_a_shadow_stays_when_the_enforced_suspension_is_refused() -> None:
     model = observed().rounds("x S-,L+ S-,L+")
     model.rounds("x S+,L- S+,L-", since=2, healthy=("a",))
