@@ -124,12 +124,12 @@ class Run:
         """Let time pass and tell what happened by itself."""
         return said(self.take(suspension.advance(self.state, moment(until), self.policy)).decisions)
 
-    def quietly(self, until: float, words: Mapping[str, str], *, since: float) -> "Run":
-        """Rounds of the same words at every interval from `since` up to, not including, `until`."""
+    def quietly(self, until: float, words: Mapping[str, str], *, since: float, gap: float = 1) -> "Run":
+        """Rounds of the same words from `since` on, every `gap` intervals, up to, not including, `until`."""
         at = since
         while at < until:
             self.round(at, words)
-            at += 1
+            at += gap
         return self
 
     def switch(self, at: float, mode: Mode) -> list[str]:

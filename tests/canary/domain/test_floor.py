@@ -122,6 +122,12 @@ def test_one_answer_of_any_kind_makes_an_endpoint_capacity_again() -> None:
         assert model.about("x") == ["3 suspend x"], answer
 
 
+@pytest.mark.parametrize(("word", "is_reachable"), [("L!,S!", False), ("0", True)])
+def test_a_round_without_any_verdict_says_nothing_about_reachability(word: str, is_reachable: bool) -> None:
+    model = run().rounds(f"x L+ {word} {word} {word} {word}")
+    assert model.endpoint("x").standing.is_reachable is is_reachable
+
+
 def test_expiries_come_before_the_suspensions_of_the_round() -> None:
     model = run().rounds("y L- L-", healthy=("a", "b"))
     model.quietly(DAY, {"y": "L!", "a": "L+", "b": "L+"}, since=2)

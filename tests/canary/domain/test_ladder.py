@@ -128,7 +128,7 @@ def test_a_mark_does_not_shorten_a_later_suspension_that_is_already_running() ->
 
 
 def test_a_renewal_is_the_next_rung() -> None:
-    model = run().rounds("x L- L-").quietly(20 * DAY, A_AND_B | {"x": "L-"}, since=2)
+    model = run().rounds("x L- L-").quietly(20 * DAY, A_AND_B | {"x": "L-"}, since=3, gap=2)
     assert ladder(model) == [(1, 1), (2, 3), (3, 7), (3, 7), (3, 7)]
     assert [(one.at - moment(1)).total_seconds() / 86_400 for one in model.decisions] == [0, 1, 4, 11, 18]
 

@@ -285,5 +285,22 @@ def test_nothing_is_scored_or_decided_in_mode_off() -> None:
     assert (model.said, model.results) == ([], [{}] * 4)
 
 
+@pytest.mark.parametrize(
+    ("history", "failing", "clean"),
+    [
+        ("L+", 0, 1),
+        ("L-", 1, 0),
+        ("L!", 0, 0),
+        ("L+ L+", 0, 2),
+        ("L+ L-", 1, 0),
+        ("L- L+", 0, 1),
+        ("L- L! L-", 2, 0),
+    ],
+)
+def test_a_streak_is_counted_from_the_first_round_on(history: str, failing: int, clean: int) -> None:
+    standing = after(history).endpoint("x").standing
+    assert (standing.failing, standing.clean) == (failing, clean)
+
+
 def test_two_days_of_passes_decide_nothing() -> None:
     assert run().quietly(2 * DAY, A_AND_B | {"x": "L+,S+,F+"}, since=0).said == []
