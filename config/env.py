@@ -8,7 +8,6 @@ import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +41,6 @@ class Environment:
     round_lease_s: float = 30.0
     store_evidence_text: bool = True
     evidence_days: int = 14
-    default_budget_usd: Decimal = Decimal(2)
     email_url: str = ""
     mail_from: str = "routewarden@localhost"
     mail_to: tuple[str, ...] = ()
@@ -79,7 +77,7 @@ def _convert(name: str, raw: str, default: object) -> object:
         match default:
             case bool():
                 return _boolean(raw)
-            case int() | float() | Decimal():
+            case int() | float():
                 return _number(name, type(default)(raw))
             case Path():
                 return Path(raw).expanduser().resolve()
@@ -87,7 +85,7 @@ def _convert(name: str, raw: str, default: object) -> object:
                 return tuple(part.strip() for part in raw.split(",") if part.strip())
             case _:
                 return raw
-    except (ValueError, InvalidOperation) as error:
+    except ValueError as error:
         raise ImproperlyConfigured(f"{name} is {raw!r}, which is not {_kind(name, default)}.") from error
 
 
@@ -100,7 +98,7 @@ def _boolean(raw: str) -> bool:
     raise ValueError(raw)
 
 
-def _number(name: str, value: int | float | Decimal) -> int | float | Decimal:
+def _number(name: str, value: float) -> float:
     """`value`, if it is finite and not below what its variable allows."""
     if not math.isfinite(value) or value < 0 or (value == 0 and name in ABOVE_ZERO):
         raise ValueError(name)
@@ -113,7 +111,7 @@ def _kind(name: str, default: object) -> str:
             return "yes or no"
         case int():
             kind = "a whole number"
-        case float() | Decimal():
+        case float():
             kind = "a number"
         case _:
             return "readable"

@@ -134,7 +134,6 @@ ROUND_SPREAD_S = ENV.round_spread_s
 ROUND_LEASE_S = ENV.round_lease_s
 STORE_EVIDENCE_TEXT = ENV.store_evidence_text
 EVIDENCE_DAYS = ENV.evidence_days
-DEFAULT_BUDGET_USD = ENV.default_budget_usd
 
 MAIL_PORTS = {"smtp": 25, "smtps": 465, "smtp+tls": 587}
 MAIL_URL_SHAPE = "must look like smtp://user:password@host:port (or smtps://, smtp+tls://)."
