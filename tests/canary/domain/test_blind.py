@@ -4,8 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from canary.domain import suspension
+from canary.domain.decision import RoundFacts
 from routing.domain.modes import Mode
-from tests.canary.domain.builders import HEALTHY, Run, run
+from tests.canary.domain.builders import HEALTHY, Run, facts, moment, run
 
 A_AND_B = dict.fromkeys(HEALTHY, "L+")
 
@@ -62,6 +64,14 @@ def test_no_round_in_3_intervals_is_blind_from_that_moment(pause: float, told: l
     model = run()
     model.round(0, A_AND_B)
     assert model.wait(pause) == told
+
+
+def test_silence_is_counted_from_the_finish_of_the_last_round() -> None:
+    model = run()
+    closed = RoundFacts(at=moment(0), endpoints=(facts("a", "L+"), facts("b", "L+")), finished_at=moment(0.5))
+    model.take(suspension.apply_round(model.state, closed, model.policy))
+    assert model.wait(3.4) == []
+    assert model.wait(3.6) == ["3.5 blind"]
 
 
 def test_a_round_that_finishes_just_in_time_keeps_the_model_from_being_blind() -> None:

@@ -156,6 +156,17 @@ def test_a_round_at_the_end_comes_after_it() -> None:
     assert freed.about("x")[1:] == [f"{END} expire x"]
 
 
+@pytest.mark.parametrize(("latest", "decided"), [("L-", "renew"), ("L+", "expire")])
+def test_an_end_that_comes_while_a_round_runs_is_decided_without_that_round(
+    latest: str, decided: str
+) -> None:
+    model = last_rounds((END - 2, "L-"), (END - 1, latest))
+    model.wait(END)
+    model.round(END - 0.1, A_AND_B | {"x": "L-"})
+    model.wait(END + 1)
+    assert model.about("x")[1:] == [f"{END} {decided} x"]
+
+
 def test_recovery_in_a_round_at_the_end_comes_too_late() -> None:
     model = last_rounds((END - 1, "L+"))
     model.round(END, A_AND_B | {"x": "L+"})
