@@ -74,11 +74,6 @@ def test_a_variable_is_read_in_the_type_of_its_default(name: str, raw: str, valu
         ("TICK_S", "0", "TICK_S is '0', which is not a number above zero."),
         ("TICK_S", "nan", "TICK_S is 'nan', which is not a number above zero."),
         ("ROUND_SPREAD_S", "inf", "ROUND_SPREAD_S is 'inf', which is not a number of at least zero."),
-        (
-            "DEFAULT_BUDGET_USD",
-            "2 USD",
-            "DEFAULT_BUDGET_USD is '2 USD', which is not a number of at least zero.",
-        ),
         ("STATE_DIR", "/a\0b", "STATE_DIR is '/a\\x00b', which is not readable."),
     ],
 )
