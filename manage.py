@@ -20,6 +20,8 @@ def main() -> None:
         execute_from_command_line(sys.argv)
     except ImproperlyConfigured as error:
         sys.exit(f"Configuration: {error}")
+    except KeyboardInterrupt:
+        sys.exit(130)
     except OperationalError as error:
         sys.exit(
             f"Database: {str(error).strip().splitlines()[0]} (see DATABASE_URL; `manage.py migrate` makes the tables)"

@@ -6,6 +6,7 @@ Output goes to one file a process, in STATE_DIR/logs.
 """
 
 import contextlib
+import errno
 import fcntl
 import os
 import secrets
@@ -247,15 +248,21 @@ def is_listening(host: str, port: int) -> bool:
         return False
 
 
-def free_port(host: str, first: int) -> int:
-    """`first` or the next port nobody listens on. Raises `StackFailed`."""
-    for port in range(first, first + PORTS_TRIED):
+def free_port(host: str, first: int, tried: int = PORTS_TRIED) -> int:
+    """`first` or the next of the `tried` ports that nobody listens on. Raises `StackFailed`."""
+    for port in range(first, first + tried):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            with contextlib.suppress(OSError):
+            try:
                 probe.bind((host, port))
+            except OSError as error:
+                if error.errno != errno.EADDRINUSE:
+                    raise StackFailed(f"Nothing can listen on {host}:{port}: {error.strerror}.") from error
+            else:
                 return port
-    raise StackFailed(f"No free port on {host} between {first} and {first + PORTS_TRIED - 1}.")
+    if tried == 1:
+        raise StackFailed(f"Port {first} on {host} is in use.")
+    raise StackFailed(f"No free port on {host} between {first} and {first + tried - 1}.")
 
 
 def own_secret(state_dir: Path) -> str:

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -164,11 +165,17 @@ def test_a_second_stack_on_the_same_state_is_refused(tmp_path: Path) -> None:
 
 def test_a_port_in_use_is_passed_over() -> None:
     first = stack.free_port("127.0.0.1", 20_000)
-    with stack.socket.socket() as taken:
+    with socket.socket() as taken:
         taken.bind(("127.0.0.1", first))
         taken.listen()
         assert stack.is_listening("127.0.0.1", first)
         assert stack.free_port("127.0.0.1", first) > first
+        with pytest.raises(StackFailed, match=f"Port {first} on 127.0.0.1 is in use"):
+            stack.free_port("127.0.0.1", first, tried=1)
+        with pytest.raises(
+            StackFailed, match=f"No free port on nowhere.invalid between {first} and {first + 1}"
+        ):
+            stack.free_port("nowhere.invalid", first, tried=2)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -25,6 +25,7 @@ from config.leash import leashed
 from routing import catalogue
 from routing.discovering import discover
 from routing.domain.modes import Mode
+from routing.gateways.base import GatewayUnavailable, KeyRefused, ModelNotFound
 from routing.models import Endpoint
 
 SCENARIO = env.BASE_DIR / "sandbox" / "scenarios" / "demo.toml"
@@ -56,21 +57,22 @@ class Command(BaseCommand):
             "--state-dir", type=Path, default=STATE_DIR, metavar="DIR", help="emptied at each start"
         )
         parser.add_argument("--sandbox-port", type=int, help=SUPPRESS)
+        parser.add_argument("--started", type=float, help=SUPPRESS)
 
     def handle(self, *args: Any, **options: Any) -> None:
         """First make the surroundings and begin again in them; then play."""
         self.is_json = options["json"]
-        self.started = time.monotonic()
+        self.started = options["started"] or time.monotonic()
         self.narrated: list[Told] = []
         state_dir = options["state_dir"].resolve()
         try:
             if options["sandbox_port"] is None:
                 self._say("starting", "Starting the sandbox gateway, Valkey, web, worker and beat ...")
-                _begin_again(state_dir)
+                _begin_again(state_dir, self.started)
             with stack.stoppable(), stack.only_one(state_dir.with_name(f"{state_dir.name}.lock")):
                 _make_anew(state_dir)
                 self._play(options["sandbox_port"], is_once=options["once"])
-        except (stack.StackFailed, valkey.ValkeyMissing, PermissionError, ValueError) as error:
+        except (stack.StackFailed, valkey.ValkeyMissing, OSError, ValueError) as error:
             raise CommandError(str(error)) from error
         except stack.StopRequested:
             self._say("stopped", "Stopped.")
@@ -193,7 +195,7 @@ class Command(BaseCommand):
         self.stdout.flush()
 
 
-def _begin_again(state_dir: Path) -> None:
+def _begin_again(state_dir: Path, started: float) -> None:
     """Become the same command in the demo's own environment: nothing of the shell's settings reaches it."""
     sandbox_port = stack.free_port("127.0.0.1", SANDBOX_PORT)
     surroundings = env.surroundings(
@@ -205,7 +207,7 @@ def _begin_again(state_dir: Path) -> None:
         site_url=f"http://127.0.0.1:{stack.free_port('127.0.0.1', WEB_PORT)}",
         tick_s=TICK_S,
     )
-    command = [*stack.python(*sys.argv), "--sandbox-port", str(sandbox_port)]
+    command = [*stack.python(*sys.argv), "--sandbox-port", str(sandbox_port), "--started", str(started)]
     os.execve(command[0], command, surroundings)  # noqa: S606  no shell is meant
 
 
@@ -231,7 +233,10 @@ def _sandbox(port: int) -> stack.Program:
 def _watch(part: Part) -> None:
     """Watch the model as an owner would in the admin: settings, endpoints, mode, control."""
     model = watching.watch(catalogue.first_gateway().pk, part.slug, MODEL_SETTINGS, actor=ACTOR)
-    discover(part.slug, is_watched=True, actor=ACTOR)
+    try:
+        discover(part.slug, is_watched=True, actor=ACTOR)
+    except (ModelNotFound, GatewayUnavailable, KeyRefused) as error:
+        raise stack.StackFailed(f"The sandbox gateway does not do its part: {error}") from error
     if part.control_tag:
         control = Endpoint.objects.get(model=model, tag=part.control_tag)
         watching.mark(control.pk, "is_control", is_on=True, actor=ACTOR, reason="Known to filter.")

@@ -36,13 +36,14 @@ class Command(BaseCommand):
         try:
             with stack.stoppable(), stack.only_one(settings.STATE_DIR / "up.lock"):
                 self._run(options)
-        except (stack.StackFailed, valkey.ValkeyMissing, PermissionError) as error:
+        except (stack.StackFailed, valkey.ValkeyMissing, OSError) as error:
             raise CommandError(str(error)) from error
         except stack.StopRequested:
             self._say("Stopped.")
 
     def _run(self, options: dict[str, Any]) -> None:
-        host, port = options["host"], options["port"] or stack.free_port(options["host"], FIRST_PORT)
+        host, asked = options["host"], options["port"]
+        port = stack.free_port(host, asked or FIRST_PORT, tried=1 if asked else stack.PORTS_TRIED)
         surroundings = env.surroundings(
             keep_ours=True,
             state_dir=settings.STATE_DIR,
