@@ -61,22 +61,20 @@ class ModelPage(_ModelAdmin):
         title = str(self.opts.verbose_name_plural).capitalize()
         return super().changelist_view(request, {"title": title, **(extra_context or {})})
 
-    def change_view(
+    def changeform_view(
         self,
         request: HttpRequest,
-        object_id: str,
+        object_id: str | None = None,
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        """The object's page with its buttons and links."""
-        row = self.get_object(request, object_id)
-        buttons: dict[str, Any] = {"show_save_and_add_another": False, "show_save_and_continue": False}
+        """The object's page with its buttons and links, and one way to save."""
+        context: dict[str, Any] = {"show_save_and_add_another": False, "show_save_and_continue": False}
+        row = self.get_object(request, object_id) if object_id else None
         if row is not None:
-            buttons |= {
-                "offered_actions": self.offered_actions(request, row),
-                "object_links": self.object_links(request, row),
-            }
-        return super().change_view(request, object_id, form_url, {**(extra_context or {}), **buttons})
+            context["offered_actions"] = self.offered_actions(request, row)
+            context["object_links"] = self.object_links(request, row)
+        return super().changeform_view(request, object_id, form_url, {**context, **(extra_context or {})})
 
 
 class ReadOnlyPage(ModelPage):
