@@ -97,6 +97,8 @@ def test_the_silence_is_over_with_the_next_round_and_told_again_in_the_next_epis
 
 def test_nothing_is_told_in_mode_off() -> None:
     model = alone("L? L? L? L?", Mode.OFF)
+    for at in range(4, 8):
+        model.round(at, A_AND_B, is_our_side=True)
     model.wait(100)
     assert model.said == []
 

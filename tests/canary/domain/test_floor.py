@@ -245,6 +245,18 @@ def test_another_tiers_exclusion_can_take_the_capacity_below_the_floor() -> None
     assert model.rounds("b L+ L+", since=1, healthy=("a",)).said == ["1 below_floor"]
 
 
+def test_capacity_below_the_floor_is_not_told_in_mode_off() -> None:
+    assert run(mode=Mode.OFF).rounds("x L+ . .", healthy=("a",)).said == []
+
+
+def test_rounds_stopped_on_our_own_side_make_nobody_unreachable() -> None:
+    model = run().rounds("x L+")
+    for at in range(1, 5):
+        model.round(at, {"x": "L!", "a": "L!", "b": "L!"}, is_our_side=True)
+    assert model.endpoint("x").standing.is_reachable
+    assert "below_floor" not in {str(one.action) for one in model.decisions}
+
+
 @pytest.mark.parametrize(
     ("share", "is_kept"),
     [
