@@ -39,12 +39,12 @@ class Outcome:
 
 
 WITHOUT_BROWSER = ("-p", "no:playwright")
-IN_PARALLEL = (*WITHOUT_BROWSER, "-n", "auto", "--dist", "worksteal")
+IN_PARALLEL = (*WITHOUT_BROWSER, "-n", "logical", "--dist", "worksteal")
 SUITES = (
-    Suite(name="sqlite", arguments=("-m", "not browser and not processes", *IN_PARALLEL), budget_s=600),
+    Suite(name="sqlite", arguments=("-m", "not browser and not processes", *IN_PARALLEL), budget_s=900),
     Suite(name="postgres", arguments=("--postgres", *IN_PARALLEL), budget_s=600),
     Suite(name="processes", arguments=("-m", "processes", *WITHOUT_BROWSER), budget_s=300),
-    Suite(name="browser", arguments=("-m", "browser"), budget_s=300),
+    Suite(name="browser", arguments=("-m", "browser"), budget_s=240),
 )
 
 

@@ -3,13 +3,15 @@
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.db import connection
+
+from config import stack
+from config.leash import leashed
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -34,20 +36,7 @@ class Worker:
         self.log = log
         with log.open("ab") as out:
             self._process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-m",
-                    "celery",
-                    "-A",
-                    "config",
-                    "worker",
-                    "--concurrency",
-                    "1",
-                    "--without-mingle",
-                    "--without-gossip",
-                    "--loglevel",
-                    "INFO",
-                ],
+                leashed(stack.worker(concurrency=1).command, death_signal=signal.SIGKILL),
                 cwd=ROOT,
                 env=environment(**variables),
                 stdout=out,
