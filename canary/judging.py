@@ -6,7 +6,7 @@ is pinned in a recording, so who served it is not judged.
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 from canary.domain.verdicts import Contract, Judgement, Reason
 from canary.probes.base import TOTAL_LIMIT_S, Probe, ProbeRequest, inconclusive
@@ -19,6 +19,8 @@ from routing.gateways.openrouter_wire import exchange_from_body, exchange_from_e
 from routing.judges.languages import language_of
 from routing.judges.structured import compile_schema
 
+LONGEST_STREAM_MS = 1e9
+"""Latest time of a recorded line; NaN and numbers without an end are no times."""
 BEGINNINGS = "beginnings"
 """The pooled contract of a round's prose answers; as a contract verdict it is part of `language`."""
 
@@ -153,10 +155,16 @@ def _timed_lines(events: Sequence[Any]) -> list[TimedLine]:
         if not isinstance(event, dict) or not isinstance(event.get("line"), str):
             raise BadRow("events must be a list of {at_ms, line}")
         at_ms = event.get("at_ms")
-        if not isinstance(at_ms, int | float) or isinstance(at_ms, bool):
+        if not _is_time(at_ms):
             raise BadRow("at_ms must be a number of milliseconds")
         lines.append(TimedLine(at_ms=float(at_ms), line=event["line"]))
     return lines
+
+
+def _is_time(at_ms: object) -> TypeGuard[float]:
+    if isinstance(at_ms, bool) or not isinstance(at_ms, int | float):
+        return False
+    return abs(at_ms) <= LONGEST_STREAM_MS
 
 
 def _plain_exchange(row: Mapping[str, Any], status: int) -> Exchange:

@@ -53,7 +53,10 @@ class GatewayError:
 
 @dataclass(frozen=True, kw_only=True)
 class Usage:
-    """Tokens and cost as the gateway reports them; None where it does not."""
+    """Tokens and cost as the gateway reports them; None where it does not or where they cannot be.
+
+    Tokens are 0 to 2 147 483 647, the cost is 0 to 1000 USD without the end: an adapter leaves out the rest.
+    """
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
@@ -68,7 +71,8 @@ class Exchange:
     `first_text_ms` is the first non-blank answer text; `first_token_ms` the first token of any kind
     (reasoning included). `served_by` is the provider's display name, `served_model` the model named in
     the answer. `finish_reason` is the last one that was not null. `has_done` says whether the stream's end
-    mark was seen (True for a complete non-streamed body).
+    mark was seen (True for a complete non-streamed body). Whatever the other side writes: a status is 100 to
+    599, a name or id has at most 200 characters, a time is finite and not negative; what is not, is None.
     """
 
     status: int | None = None
@@ -182,7 +186,13 @@ class Gateway(Protocol):
         """Check the key before a round. Raises `KeyRefused`, `GatewayUnavailable`."""
 
     def pinned_body(
-        self, body: Mapping[str, Any], *, model: str, tag: str, siblings: Sequence[str], preferences: Mapping[str, Any]
+        self,
+        body: Mapping[str, Any],
+        *,
+        model: str,
+        tag: str,
+        siblings: Sequence[str],
+        preferences: Mapping[str, Any],
     ) -> dict[str, Any]:
         """`body` as a request that reaches exactly the endpoint `tag` (rule C2).
 

@@ -4,6 +4,7 @@ Each `as_…` function returns the value when it is what its name says, else Non
 """
 
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
@@ -12,6 +13,12 @@ from typing import Any
 NAME_CHARS = 200
 MAX_INT = 10**15
 MAX_AMOUNT = Decimal(10**9)
+MAX_COUNT = 2**31 - 1
+"""Largest count believed, which is also the largest that a 32-bit column holds."""
+MAX_COST_USD = Decimal(1000)
+"""What one request surely costs less than: a million tokens of the dearest model come to some hundred USD."""
+MAX_MS = 1e9
+"""Longest time believed of one exchange: eleven days."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]+")
 _AMOUNT = re.compile(r"[+-]?\d{0,30}(?:\.\d{0,30})?(?:[eE][+-]?\d{1,2})?", re.ASCII)
@@ -106,6 +113,23 @@ def as_price(value: object) -> Decimal | None:
     """An amount of money that is not negative (the gateway writes -1 for "depends"), else None."""
     number = as_decimal(value)
     return number if number is not None and 0 <= number <= MAX_AMOUNT else None
+
+
+def as_count(value: object) -> int | None:
+    """A whole number from 0 to `MAX_COUNT` (read like `as_int`), else None."""
+    number = as_int(value)
+    return number if number is not None and 0 <= number <= MAX_COUNT else None
+
+
+def as_cost(value: object) -> Decimal | None:
+    """What one request may have cost in USD: not negative and below `MAX_COST_USD`, else None."""
+    amount = as_price(value)
+    return amount if amount is not None and amount < MAX_COST_USD else None
+
+
+def as_ms(value: float | None) -> float | None:
+    """A time in milliseconds that can be one: finite, not negative, at most `MAX_MS`; else None."""
+    return value if value is not None and math.isfinite(value) and 0 <= value <= MAX_MS else None
 
 
 def clean(text: str, limit: int) -> str:

@@ -11,10 +11,12 @@ from typing import Any
 
 from routing.gateways.base import Exchange, Usage
 from routing.gateways.hostile_json import (
-    as_decimal,
+    as_cost,
+    as_count,
     as_int,
     as_list,
     as_mapping,
+    as_ms,
     as_name,
     bounded,
     whole_text,
@@ -73,8 +75,8 @@ class Answer:
             generation_id=as_name(header_generation_id) or self._id,
             router_metadata=self._router,
             usage=self._usage,
-            first_token_ms=self.first_token_ms,
-            first_text_ms=self.first_text_ms,
+            first_token_ms=as_ms(self.first_token_ms),
+            first_text_ms=as_ms(self.first_text_ms),
         )
 
     def _add_envelope(self, document: Mapping[str, Any]) -> None:
@@ -227,10 +229,10 @@ def _is_complete(call: Mapping[str, Any]) -> bool:
 
 
 def _read_usage(usage: Mapping[str, Any], before: Usage) -> Usage:
-    """Tokens and cost of a usage object; what it leaves out stays as an earlier one said."""
+    """Tokens and cost of a usage object; what it leaves out, or cannot mean, stays as an earlier one said."""
     details = as_mapping(usage.get("completion_tokens_details"))
-    prompt, completion = as_int(usage.get("prompt_tokens")), as_int(usage.get("completion_tokens"))
-    reasoning, cost = as_int(details.get("reasoning_tokens")), as_decimal(usage.get("cost"))
+    prompt, completion = as_count(usage.get("prompt_tokens")), as_count(usage.get("completion_tokens"))
+    reasoning, cost = as_count(details.get("reasoning_tokens")), as_cost(usage.get("cost"))
     return Usage(
         prompt_tokens=before.prompt_tokens if prompt is None else prompt,
         completion_tokens=before.completion_tokens if completion is None else completion,

@@ -66,6 +66,11 @@ def lowered(headers: Mapping[str, Any]) -> dict[str, str]:
     return {name.lower(): value for name, value in firsts.items() if isinstance(value, str)}
 
 
+def is_http_status(status: int) -> bool:
+    """Whether a number is an HTTP status at all; what answers with another does not speak HTTP."""
+    return 100 <= status <= 599
+
+
 def is_error_status(status: int | None) -> bool:
     """Whether an HTTP status is anything but a success."""
     return status is not None and not 200 <= status < 300

@@ -14,7 +14,8 @@ import httpx
 
 from routing.gateways import bounded_body
 from routing.gateways.base import Exchange, TransportFailure
-from routing.gateways.openrouter_errors import is_error_status, read_error
+from routing.gateways.hostile_json import as_ms
+from routing.gateways.openrouter_errors import is_error_status, is_http_status, read_error
 from routing.gateways.openrouter_wire import (
     MAX_BODY_BYTES,
     MAX_STREAM_BYTES,
@@ -66,7 +67,8 @@ class ChatRun:
             failure = self._failure_of_timeout()
         except (httpx.HTTPError, bounded_body.BodyRefused) as error:
             failure = self._failure_of(error)
-        return replace(self._exchange(failure), connect_ms=self._connect_ms, status_ms=self._status_ms)
+        connect_ms, status_ms = as_ms(self._connect_ms), as_ms(self._status_ms)
+        return replace(self._exchange(failure), connect_ms=connect_ms, status_ms=status_ms)
 
     async def _receive(self, client: httpx.AsyncClient, request: httpx.Request, *, is_streamed: bool) -> None:
         self._response = response = await client.send(request, stream=True)
@@ -150,12 +152,14 @@ class ChatRun:
         return self._reader is not None and (self._reader.has_done or self._reader.error is not None)
 
     def _exchange(self, failure: TransportFailure | None) -> Exchange:
-        ended_ms = self._now_ms() if self._ended_ms is None else self._ended_ms
+        ended_ms = as_ms(self._now_ms() if self._ended_ms is None else self._ended_ms)
         if self._response is None:
             return Exchange(failure=failure, ended_ms=ended_ms)
         if self._reader is not None:
             return self._reader.finish(failure, ended_ms)
         status, headers = self._response.status_code, dict(self._response.headers)
+        if not is_http_status(status):
+            return Exchange(failure=TransportFailure.NO_STATUS, ended_ms=ended_ms)
         if failure is None:
             return exchange_from_body(status, headers, bytes(self._body), ended_ms=ended_ms)
         error = read_error(status, headers, bytes(self._body)) if is_error_status(status) else None

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from routing.gateways.base import Exchange, GatewayError, TimedLine, TransportFailure
-from routing.gateways.hostile_json import Unreadable, as_mapping, decode, load_object
+from routing.gateways.hostile_json import Unreadable, as_mapping, as_ms, decode, load_object
 from routing.gateways.openrouter_answer import Answer
 from routing.gateways.openrouter_catalogue import (
     read_discovery,
@@ -21,6 +21,7 @@ from routing.gateways.openrouter_catalogue import (
 from routing.gateways.openrouter_errors import (
     error_in,
     is_error_status,
+    is_http_status,
     lowered,
     reached_upstream,
     read_error,
@@ -84,7 +85,7 @@ class StreamReader:
     def finish(self, failure: TransportFailure | None = None, ended_ms: float | None = None) -> Exchange:
         """The exchange, once nothing more will come; a stream that just stops reads as cut."""
         self._flush()
-        ended_ms = self._last_ms if ended_ms is None else ended_ms
+        ended_ms = as_ms(self._last_ms if ended_ms is None else ended_ms)
         if is_error_status(self._status) and self.error is None:
             self.error = read_error(self._status, self._headers, "\n".join(self._stray))
         elif self._is_body(failure):
@@ -167,6 +168,8 @@ def exchange_from_events(
     events: Iterable[TimedLine], *, status: int = 200, headers: Mapping[str, Any] | None = None
 ) -> Exchange:
     """A recorded stream as an exchange; `ended_ms` is the time of its end mark, or of its last line."""
+    if not is_http_status(status):
+        return Exchange(failure=TransportFailure.NO_STATUS)
     reader = StreamReader(status=status, headers=headers)
     for event in events:
         reader.feed(event.line, event.at_ms)
@@ -180,6 +183,9 @@ def exchange_from_body(
 
     A 200 may be padded, hold an error, hold no choices or hold the whole completion inside `provider`.
     """
+    ended_ms = as_ms(ended_ms)
+    if not is_http_status(status):
+        return Exchange(failure=TransportFailure.NO_STATUS, ended_ms=ended_ms)
     known, text = lowered(headers), decode(body)
     if text.lstrip().startswith(("data:", ": ")):
         lines = (TimedLine(at_ms=ended_ms or 0.0, line=line) for line in text.lstrip().split("\n"))

@@ -100,6 +100,8 @@ def test_output_is_ascii_whatever_was_judged(tmp_path: Path) -> None:
         ({"text": "x", "max_tokens": True}, "max_tokens must be int"),
         ({"events": ["data: x"]}, "events must be a list of {at_ms, line}"),
         ({"events": [{"at_ms": "1", "line": ""}]}, "at_ms must be a number"),
+        ({"events": [{"at_ms": float("nan"), "line": ""}]}, "at_ms must be a number"),
+        ({"events": [{"at_ms": 10**400, "line": ""}]}, "at_ms must be a number"),
         ({}, "the row holds no answer"),
         ({"contract": "language", "text": STORY}, "language needs expected_language"),
         ({"contract": "language", "text": STORY, "expected_language": "xx"}, "language 'xx' is not judged"),
@@ -143,6 +145,7 @@ def test_a_row_without_an_id_is_malformed() -> None:
         ({"body": BODY}, ("pass", "ok")),
         ({"body": json.dumps(BODY), "http_status": 200}, ("pass", "ok")),
         ({"http_status": 503}, ("unreachable", "server_error")),
+        ({"http_status": 10**12}, ("unreachable", "connect_failed")),
         ({"http_status": 429, "body": ""}, ("inconclusive", "our_side")),
         (
             {"http_status": 429, "body": {"error": {"code": 429, "metadata": {"provider_name": "Host"}}}},

@@ -1,6 +1,7 @@
 """Whole (not streamed) answers, recorded and broken."""
 
 import json
+import math
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
@@ -9,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from routing.gateways.base import Exchange, TransportFailure
-from routing.gateways.openrouter_wire import exchange_from_body
+from routing.gateways.base import Exchange, TimedLine, TransportFailure
+from routing.gateways.openrouter_wire import exchange_from_body, exchange_from_events
 
 Sample = Callable[[str], str]
 
@@ -175,7 +176,7 @@ def test_an_error_status_is_an_error_and_no_failure() -> None:
     ("usage", "cost"),
     [
         ({"cost": "0.5"}, Decimal("0.5")),
-        ({"cost": -1}, Decimal(-1)),
+        ({"cost": -1}, None),
         ({"cost": True}, None),
         ({"cost": "1e999999"}, None),
         ({"cost": {"a": 1}}, None),
@@ -186,6 +187,62 @@ def test_an_error_status_is_an_error_and_no_failure() -> None:
 def test_a_cost_is_a_number_of_sane_size_or_none(usage: object, cost: Decimal | None) -> None:
     exchange = read(completion(usage=usage))
     assert (exchange.usage.cost_usd, exchange.usage.prompt_tokens) == (cost, None)
+
+
+MOST = 2_147_483_647
+
+
+@pytest.mark.parametrize(
+    ("said", "tokens"),
+    [(-1, None), (0, 0), ("7", 7), (8.0, 8), (8.5, None), (MOST, MOST), (MOST + 1, None), (10**14, None)],
+    ids=str,
+)
+def test_c21_tokens_that_no_column_holds_are_unknown(said: object, tokens: int | None) -> None:
+    details = {"completion_tokens_details": {"reasoning_tokens": said}}
+    usage = read(completion(usage={"prompt_tokens": said, "completion_tokens": said, **details})).usage
+    assert (usage.prompt_tokens, usage.completion_tokens, usage.reasoning_tokens) == (tokens,) * 3
+
+
+@pytest.mark.parametrize(
+    ("said", "cost"),
+    [
+        ("-0.00000001", None),
+        ("0", Decimal(0)),
+        ("999.99999999", Decimal("999.99999999")),
+        ("1000", None),
+        ("1e9", None),
+        ("NaN", None),
+        ("Infinity", None),
+    ],
+)
+def test_c21_a_cost_is_what_one_request_can_cost(said: str, cost: Decimal | None) -> None:
+    body = json.dumps(completion(usage={"cost": "AMOUNT"}))
+    for written in (said, f'"{said}"'):
+        assert read(body.replace('"AMOUNT"', written)).usage.cost_usd == cost
+
+
+def test_a_name_or_an_id_is_cut_to_what_a_column_holds() -> None:
+    exchange = read(completion(id="i" * 500, provider="p" * 500, model="m" * 500))
+    assert [
+        len(name or "") for name in (exchange.generation_id, exchange.served_by, exchange.served_model)
+    ] == [200] * 3
+    assert len(read(completion(), 200, **{"X-Generation-Id": "i" * 500}).generation_id or "") == 200
+
+
+@pytest.mark.parametrize(("status", "is_one"), [(99, False), (100, True), (599, True), (600, False)])
+def test_a_number_that_is_no_http_status_is_no_status(status: int, is_one: bool) -> None:
+    for exchange in (read(completion(), status), exchange_from_events([], status=status)):
+        assert exchange.status == (status if is_one else None)
+        assert (exchange.failure is TransportFailure.NO_STATUS) is not is_one
+
+
+@pytest.mark.parametrize("moment", [-1.0, math.nan, math.inf, 1e300], ids=str)
+def test_a_time_that_cannot_be_is_unknown(moment: float) -> None:
+    streamed = exchange_from_events([TimedLine(at_ms=moment, line="data: " + json.dumps(completion()))])
+    whole = exchange_from_body(200, {}, json.dumps(completion()), ended_ms=moment)
+    for exchange in (streamed, whole):
+        assert (exchange.text, exchange.first_text_ms) == ("a", None)
+        assert (exchange.first_token_ms, exchange.ended_ms) == (None, None)
 
 
 @given(

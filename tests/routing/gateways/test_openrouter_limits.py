@@ -130,6 +130,17 @@ async def test_a_connection_closed_without_a_status() -> None:
     assert len(upstream.calls) == 1, "nothing is sent twice"
 
 
+async def test_an_answer_under_a_number_that_is_no_status_has_none() -> None:
+    async def script(call: Call) -> None:
+        await call.start(status=777)
+        await call.chunk(ANSWER)
+        await call.end()
+
+    async with serve(script) as upstream:
+        exchange = await chat(upstream.url)
+    assert (exchange.status, exchange.error, exchange.failure) == (None, None, TransportFailure.NO_STATUS)
+
+
 @pytest.mark.parametrize("stream", [True, False], ids=["stream", "body"])
 async def test_a_transfer_that_breaks_off_was_cut_and_keeps_what_had_come(stream: bool) -> None:
     async def script(call: Call) -> None:
