@@ -5,7 +5,7 @@ the rows, the exclusions, the decisions and the notifications of every decision 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -56,12 +56,18 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True)
 class ClosedRound:
-    """What a round brought, as the rounds module hands it over: per endpoint the pooled verdicts."""
+    """What a round brought, as the rounds module hands it over, by the endpoints' keys.
+
+    `owner` is the mark of the lease it was worked under; None closes it whoever holds it.
+    """
 
     round_id: UUID
     pooled: Mapping[int, Pooled]
     languages: Mapping[int, str]
+    versions: Mapping[int, Mapping[Contract, int]] = field(default_factory=dict)
+    owner: str | None = None
     is_our_side: bool = False
+    is_exhausted: bool = False
     note: str = ""
 
 
@@ -80,11 +86,11 @@ def begin(model_pk: int, *, now: datetime | None = None, actor: str = "canary") 
 
 @transaction.atomic
 def close_round(closed: ClosedRound) -> Outcome | None:
-    """Close a running round: score it, decide, write everything. None when it was closed already."""
+    """Close a running round: score it, decide, write everything. None when it is closed or somebody else's."""
     model_pk = Round.objects.values_list("model_id", flat=True).get(pk=closed.round_id)
     step = begin(model_pk)
     round_ = Round.objects.filter(pk=closed.round_id, status=RoundStatus.RUNNING).first()
-    if round_ is None:
+    if round_ is None or closed.owner not in (None, round_.lease_owner):
         return None
     step = replace(step, round=round_)
     facts = _round_facts(step, round_, closed)
@@ -92,6 +98,7 @@ def close_round(closed: ClosedRound) -> Outcome | None:
     _write_round(step, round_, closed, facts, outcome)
     if outcome.is_scored:
         _note_filtering_proof(step, facts)
+        telling.note_common_causes(step, outcome)
     commit(step, outcome)
     return outcome
 
@@ -122,6 +129,23 @@ def set_mode(model_pk: int, mode: Mode, *, actor: str, reason: str) -> Outcome:
             inputs={"from": before},
         )
     commit(step, outcome, end_kind=EndKind.MODE if mode is not before else None)
+    bump_version()
+    return outcome
+
+
+@transaction.atomic
+def set_contract_modes(model_pk: int, modes: Mapping[str, str], *, actor: str, reason: str) -> Outcome:
+    """Set the lower modes of single contracts: a switch of mode like any other (rule C17)."""
+    step = begin(model_pk, actor=actor)
+    before = dict(step.model.contract_modes)
+    step.model.contract_modes = dict(modes)
+    lower = model_state.observed_contracts(step.model)
+    outcome = rules.observe_contracts(step.before, lower, step.policy, at=step.now)
+    if before != step.model.contract_modes:
+        RoutedModel.objects.filter(pk=model_pk).update(contract_modes=step.model.contract_modes)
+        inputs = {"from": before, "to": step.model.contract_modes}
+        telling.human(step, Action.MODE, "C17", f"Modes of contracts switched: {reason}", inputs=inputs)
+    commit(step, outcome, end_kind=EndKind.MODE)
     bump_version()
     return outcome
 
@@ -234,6 +258,7 @@ def _round_facts(step: Step, round_: Round, closed: ClosedRound) -> RoundFacts:
                 is_admitted=endpoint.tag in admitted,
                 language=closed.languages.get(endpoint.pk),
                 verdicts=pooled.verdicts if pooled else {},
+                versions=closed.versions.get(endpoint.pk, {}),
                 is_incomplete=pooled.is_incomplete if pooled else False,
             )
         )
@@ -243,6 +268,7 @@ def _round_facts(step: Step, round_: Round, closed: ClosedRound) -> RoundFacts:
         endpoints=tuple(facts),
         is_manual=round_.is_manual,
         is_our_side=closed.is_our_side,
+        is_exhausted=closed.is_exhausted,
     )
 
 

@@ -44,6 +44,11 @@ def contract_mode(model: RoutedModel, contract: Contract) -> Mode:
     return min(Mode(model.mode), Mode(own), key=order.index)
 
 
+def observed_contracts(model: RoutedModel) -> frozenset[Contract]:
+    """Contracts in a lower mode than the model."""
+    return frozenset(one for one in Contract if contract_mode(model, one) is not Mode(model.mode))
+
+
 def admitted_tags(model: RoutedModel) -> frozenset[str]:
     """Serving tags that the model's production preferences admit, by what they offer now."""
     offers = serving_offers([model])[model.pk]
@@ -59,20 +64,17 @@ def load(model: RoutedModel, *, now: datetime) -> ModelState:
     rows = model.endpoints.select_related("provider", "standing").order_by("tag")
     endpoints = {row.tag: _endpoint_state(row, rungs.get(row.pk, []), excluded, admitted) for row in rows}
     switch = EnforcementSwitch.objects.filter(pk=1).first()
-    observed = frozenset(
-        contract for contract in Contract if contract_mode(model, contract) is not Mode(model.mode)
-    )
     return ModelState(
         model=model.slug,
         mode=Mode(model.mode),
         endpoints=endpoints,
         last_scored_at=anchors.last_scored_at,
-        last_finished_at=anchors.last_closed_at,
+        last_finished_at=anchors.last_closed_at or model.created_at,
         unscored_rounds=anchors.unscored_rounds,
         is_blind=BLIND in anchors.episodes,
         is_below_floor=BELOW_FLOOR in anchors.episodes,
         is_stopped=bool(switch and switch.is_stopped),
-        observed_contracts=observed,
+        observed_contracts=observed_contracts(model),
     )
 
 
@@ -140,6 +142,7 @@ def _culprit(item: Mapping[str, Any]) -> Culprit:
         pair=Pair(Contract(item["contract"]), item["language"]),
         since=datetime.fromisoformat(item["since"]),
         asked_at=datetime.fromisoformat(item["asked_at"]),
+        version=item.get("version", 0),
         latest=Verdict(item["latest"]),
         dry_rounds=item["dry_rounds"],
         in_streak=item["in_streak"],
@@ -153,6 +156,7 @@ def _culprit_json(culprit: Culprit) -> dict[str, Any]:
         "language": culprit.pair.language,
         "since": culprit.since.isoformat(),
         "asked_at": culprit.asked_at.isoformat(),
+        "version": culprit.version,
         "latest": str(culprit.latest),
         "dry_rounds": culprit.dry_rounds,
         "in_streak": culprit.in_streak,
@@ -174,7 +178,9 @@ def save(model: RoutedModel, before: ModelState, after: ModelState, *, now: date
     anchors = ModelStanding.objects.get(model=model)
     ModelStanding.objects.filter(pk=anchors.pk).update(
         last_scored_at=after.last_scored_at,
-        last_closed_at=after.last_finished_at,
+        last_closed_at=anchors.last_closed_at
+        if after.last_finished_at == before.last_finished_at
+        else after.last_finished_at,
         unscored_rounds=after.unscored_rounds,
         episodes=with_episodes(
             anchors.episodes, {BLIND: after.is_blind, BELOW_FLOOR: after.is_below_floor}, now=now

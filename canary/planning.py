@@ -5,7 +5,7 @@ Rules C1 (every serving endpoint), C6 (controls), C10 (the failing language stay
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 
 from django.db import transaction
@@ -100,22 +100,29 @@ def spend_of(model: RoutedModel, *, now: datetime) -> Spend:
         spent_usd=spent_usd(model, since=now.replace(hour=0, minute=0, second=0, microsecond=0)),
         budget_usd=model.budget_usd,
         round_usd=_cost(all_lanes, probes),
-        essential_usd=_cost([lane for lane in all_lanes if lane.is_essential], probes),
+        essential_usd=_cost(all_lanes, probes, stage=BudgetStage.ESSENTIAL),
     )
 
 
 def spent_usd(model: RoutedModel, *, since: datetime) -> Decimal:
-    """What the canary's runs of the model cost since a time."""
-    runs = ProbeRun.objects.filter(round__model=model, sent_at__gte=since)
+    """What the canary's runs of the model cost since a time (its rounds take hours at most)."""
+    recent = since - timedelta(days=1)
+    runs = ProbeRun.objects.filter(round__model=model, round__started_at__gte=recent, sent_at__gte=since)
     total: Decimal = runs.aggregate(total=Coalesce(Sum("cost_usd"), Decimal(0)))["total"]
     return total
 
 
-def _cost(some: Iterable[Lane], probes: Sequence[Probe]) -> Decimal:
-    return sum(
-        (lane.run_usd for lane in some for probe in probes if probe.applies(lane.parameters)),
-        start=Decimal(0),
-    )
+def _cost(some: Iterable[Lane], probes: Sequence[Probe], stage: BudgetStage = BudgetStage.FULL) -> Decimal:
+    owed = (lane.run_usd for lane in some for probe in probes if _is_owed(lane, probe, stage))
+    return sum(owed, start=Decimal(0))
+
+
+def _is_owed(lane: Lane, probe: Probe, stage: BudgetStage) -> bool:
+    """Whether a lane gets a probe: what is essential is dropped last, controls get filtering as long (C6, C21)."""
+    if stage is BudgetStage.EXHAUSTED or not probe.applies(lane.parameters):
+        return False
+    is_proof = lane.endpoint.is_control and probe.contract is Contract.FILTERING
+    return stage is not BudgetStage.ESSENTIAL or lane.is_essential or is_proof
 
 
 def due_probes(model: RoutedModel, contract: Contract | None = None) -> list[Probe]:
@@ -138,16 +145,12 @@ def plan(
     if not Round.objects.filter(pk=round_.pk, is_planned=False).update(is_planned=True, language=rotation):
         return stage
     chosen = [lane for lane in lanes(round_.model) if selection.tag in (None, lane.endpoint.tag)]
-    if stage is BudgetStage.EXHAUSTED:
-        chosen = []
-    elif stage is BudgetStage.ESSENTIAL:
-        chosen = [lane for lane in chosen if lane.is_essential]
     probes = due_probes(round_.model, selection.contract)
     ProbeRun.objects.bulk_create(
         run
         for lane in chosen
         for probe in probes
-        if probe.applies(lane.parameters)
+        if _is_owed(lane, probe, stage)
         for run in _runs(round_, lane, probe, rotation, usual_variant, selection)
     )
     return stage

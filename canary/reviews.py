@@ -17,6 +17,7 @@ def judge(suspension_pk: int, judgement: Review, *, user: AbstractBaseUser | Non
     """
     held = Suspension.objects.select_related("endpoint").get(pk=suspension_pk)
     actor = user.get_username() if user else "command line"
+    enforcement.advance_model(held.endpoint.model_id)  # what has reached its end is not open any more
     step = enforcement.begin(held.endpoint.model_id, actor=actor)
     held.refresh_from_db(fields=["ended_at", "ends_at"])
     is_false = judgement == Review.FALSE_POSITIVE

@@ -59,7 +59,7 @@ class RoundRunner:
         self._confirms = confirms
         self._slots = asyncio.Semaphore(settings.PROBE_CONCURRENCY)
         self._names: Mapping[str, frozenset[str]] = {}
-        self._facts = ModelFacts(slug=self.model.slug)
+        self._facts: ModelFacts | None = None
         self._tags: Sequence[str] = ()
         self._blame = run_records.Blame()
 
@@ -96,13 +96,17 @@ class RoundRunner:
         if not self.round.is_planned:
             await self._prepare(gateway)
         self._names = await sync_to_async(catalogue.display_names)(self.model.gateway)
-        self._facts = await self._model_facts(gateway)
+        self._facts = self._facts or await self._model_facts(gateway)
+        self._blame = await sync_to_async(run_records.blame_so_far)(self.round)
         due = await sync_to_async(run_records.due_by_endpoint)(self.round)
         self._tags = await sync_to_async(run_records.serving_tags)(self.model)
         delays = schedule.start_delays_s(len(due), self.model.interval_s, settings.ROUND_SPREAD_S)
         async with asyncio.TaskGroup() as group:
             for runs, delay_s in zip(due, delays, strict=True):
                 group.create_task(self._probe_endpoint(gateway, runs, delay_s))
+        # A worker that died may have left a fail without its confirmations (C9).
+        for endpoint_pk in await sync_to_async(run_records.endpoints_of)(self.round):
+            await self._confirm(gateway, endpoint_pk)
         if self._blame.sentence:
             raise OurSide(self._blame.sentence)
 
@@ -115,6 +119,7 @@ class RoundRunner:
         except GatewayUnavailable:
             pass  # Discovery says more about a gateway that is down.
         await self._discover(gateway)
+        self._facts = await self._model_facts(gateway)
         await sync_to_async(self._plan)()
 
     async def _discover(self, gateway: Gateway) -> None:
@@ -138,15 +143,26 @@ class RoundRunner:
             )()
 
     async def _model_facts(self, gateway: Gateway) -> ModelFacts:
-        """What the catalogue says of the model, read at most once an hour; defaults when it cannot be read."""
+        """What the catalogue says of the model, read at most once an hour.
+
+        Raises `SkipRound` when it was never read: a model that must reason, asked as one that need not, would
+        look slow (C4). On a takeover the latency runs are given up instead.
+        """
         key = (self.model.gateway.slug, self.model.slug)
         seen = _facts_seen.get(key)
         if seen is not None and time.monotonic() - seen[0] < FACTS_FRESH_S:
             return seen[1]
         try:
             facts = await gateway.model_facts(self.model.slug)
-        except (GatewayUnavailable, ModelNotFound, KeyRefused):
-            return seen[1] if seen else self._facts
+        except ModelNotFound:  # variants are not in the list of models
+            facts = ModelFacts(slug=self.model.slug)
+        except (GatewayUnavailable, KeyRefused) as error:
+            if seen is not None:
+                return seen[1]
+            if not self.round.is_planned:
+                raise SkipRound(f"What the model can do could not be read: {error}") from error
+            await sync_to_async(run_records.give_up_latency)(self.round)
+            return ModelFacts(slug=self.model.slug)
         _facts_seen[key] = (time.monotonic(), facts)
         return facts
 
@@ -177,7 +193,7 @@ class RoundRunner:
             probe = probe_of(Contract(run.contract))
             tag = run.endpoint.tag
             request = probe.request(
-                self._facts,
+                self._facts or ModelFacts(slug=self.model.slug),
                 language=run.language,
                 variant=run.variant,
                 limit_s=self.policy.first_text_limit_s,
@@ -189,12 +205,11 @@ class RoundRunner:
                 siblings=siblings(tag, self._tags),
                 preferences=self.model.preferences,
             )
-            exchange = await gateway.chat(
-                body, limit_s=request.total_limit_s, first_text_limit_s=request.first_text_limit_s
-            )
+            # Not cut at the first-text limit: an error up to 5 s past it says unreachable, not slow (C4).
+            exchange = await gateway.chat(body, limit_s=request.total_limit_s)
             attribution = attribute(exchange, tag=tag, names=self._names)
         judged = await sync_to_async(run_records.judge_and_store)(run, probe, request, exchange, attribution)
-        self._blame.note(run, judged, exchange)
+        self._blame.note(run.endpoint.provider.slug, judged, run_records.status_of(exchange))
 
 
 async def _cancel(task: "asyncio.Task[None]") -> None:

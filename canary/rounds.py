@@ -5,23 +5,25 @@ message that is lost, doubled or late changes nothing.
 """
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
+from functools import partial
 from uuid import UUID, uuid4
 
 from asgiref.sync import async_to_sync
 from django.conf import settings
 from django.db import IntegrityError, transaction
-from django.db.models import F, Q
+from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 
 from canary import enforcement, model_state, planning, telling
 from canary.domain import schedule
 from canary.domain.capacity import ModelState
 from canary.domain.pooling import pool
 from canary.domain.schedule import BudgetStage
+from canary.domain.transition import BLIND_ROUNDS
 from canary.domain.verdicts import Contract
 from canary.enforcement import ClosedRound
-from canary.models import ModelStanding, ProbeRun, Round, RoundStatus, RunState, Suspension
+from canary.models import ProbeRun, Round, RoundStatus, RunState, Suspension
 from canary.planning import EVERYTHING, Selection
 from canary.round_runner import LeaseLost, RoundRunner, SkipRound
 from canary.run_records import OurSide, facts_of
@@ -45,43 +47,78 @@ class RoundRunning(ValueError):
 
 
 def tick() -> list[UUID]:
-    """Let time pass for every model and say which rounds a worker must take now."""
+    """Let time pass for every model and say which rounds a worker must take now.
+
+    What is wrong with one model is logged and costs no other model its round.
+    """
     now = database_now()
     for model_pk in _models_with_something_due(now):
-        enforcement.advance_model(model_pk)
-    for model in RoutedModel.objects.exclude(mode=Mode.OFF.value).select_related("gateway"):
-        claim_due(model, now=now)
+        _isolated(partial(enforcement.advance_model, model_pk), model_pk)
+    for model in _watched_with_last_round():
+        _isolated(partial(claim_due, model, now=now), model.pk)
     return _hand_out(now)
 
 
-def _models_with_something_due(now: datetime) -> list[int]:
-    """Models with a suspension at its end, an open episode, or too long a silence."""
-    ending = set(
-        Suspension.objects.filter(ended_at__isnull=True, ends_at__lte=now).values_list(
-            "endpoint__model_id", flat=True
+def _isolated(step: Callable[[], object], model_pk: int) -> None:
+    try:
+        step()
+    except Exception:  # another model's rounds must not wait for a person to mend this one
+        logger.exception("model %s cannot be ticked", model_pk)
+
+
+def _watched_with_last_round() -> "QuerySet[RoutedModel]":
+    """Watched models, each with `last_slot` and `last_started_at` of its latest scheduled round: one query."""
+    last = Round.objects.filter(model=OuterRef("pk"), is_manual=False).order_by("-started_at")
+    return (
+        RoutedModel.objects.exclude(mode=Mode.OFF.value)
+        .select_related("gateway")
+        .annotate(
+            last_slot=Subquery(last.values("slot")[:1]),
+            last_started_at=Subquery(last.values("started_at")[:1]),
         )
     )
-    for anchors in ModelStanding.objects.exclude(model__mode=Mode.OFF.value).select_related("model"):
-        silence = timedelta(seconds=3 * anchors.model.interval_s)
-        is_silent = anchors.last_closed_at is not None and now - anchors.last_closed_at > silence
-        if anchors.episodes or is_silent:
-            ending.add(anchors.model_id)
-    return sorted(ending)
+
+
+def _models_with_something_due(now: datetime) -> list[int]:
+    """Models with a suspension at its end, too long a silence, or a reminder not told yet: three queries."""
+    active = Suspension.objects.filter(ended_at__isnull=True, ends_at__lte=now)
+    due = set(active.values_list("endpoint__model_id", flat=True))
+    reminders: dict[str, int] = {}
+    for model in RoutedModel.objects.exclude(mode=Mode.OFF.value).select_related("standing"):
+        anchors = getattr(model, "standing", None)
+        last = (anchors.last_closed_at if anchors else None) or model.created_at
+        is_blind = anchors is not None and model_state.BLIND in anchors.episodes
+        if not is_blind and now - last > timedelta(seconds=BLIND_ROUNDS * model.interval_s):
+            due.add(model.pk)
+        if anchors is not None:
+            reminders |= dict.fromkeys(telling.reminder_keys(anchors, model.slug, now=now), model.pk)
+    due |= {reminders[key] for key in telling.untold(reminders)}
+    return sorted(due)
 
 
 def claim_due(model: RoutedModel, *, now: datetime) -> Round | None:
     """Claim the model's present slot when a round is due; None when not, or when somebody else has it."""
     slot = schedule.slot_at(now, model.slug, model.interval_s)
+    last_slot, last_started_at = _last_round(model)
+    if last_slot is not None and last_slot >= slot:
+        return None
+    policy = model_state.policy_of(model)
+    if not schedule.is_due(now, last_started_at=last_started_at, policy=policy):
+        return None
+    stretch = _stretch(model, now)
+    if not schedule.is_due(now, last_started_at=last_started_at, policy=policy, stretch=stretch):
+        return None
+    return _create(model, now=now, slot=slot)
+
+
+def _last_round(model: RoutedModel) -> tuple[int | None, datetime | None]:
+    """(slot, start) of the model's latest scheduled round, as annotated or read now."""
+    if hasattr(model, "last_slot"):
+        return model.last_slot, getattr(model, "last_started_at", None)
     last = (
         model.rounds.filter(is_manual=False).order_by("-started_at").values_list("slot", "started_at").first()
     )
-    if last and last[0] is not None and last[0] >= slot:
-        return None
-    policy = model_state.policy_of(model)
-    stretch = _stretch(model, now)
-    if not schedule.is_due(now, last_started_at=last[1] if last else None, policy=policy, stretch=stretch):
-        return None
-    return _create(model, now=now, slot=slot)
+    return last or (None, None)
 
 
 def _stretch(model: RoutedModel, now: datetime) -> float:
@@ -144,14 +181,25 @@ def work_by_hand(model_pk: int, *, actor: str, selection: Selection = EVERYTHING
     return work(asked.pk, selection=selection, holder=holder)
 
 
-def work(round_pk: UUID, *, selection: Selection = EVERYTHING, holder: str = QUEUE) -> Round | None:
-    """Carry out a round that is free or held by `holder`, and close it. None when somebody else holds it."""
+def work(
+    round_pk: UUID,
+    *,
+    selection: Selection = EVERYTHING,
+    holder: str = QUEUE,
+    started_at: datetime | None = None,
+) -> Round | None:
+    """Carry out a round that is free or held by `holder`, and close it. None when somebody else holds it.
+
+    It starts when it is first taken, not when it was claimed: rounds that waited for a worker must not count
+    as two in a row (C12). `started_at` replaces that moment (recorded histories).
+    """
     owner = _take(round_pk, holder)
     if owner is None:
         return None
+    Round.objects.filter(pk=round_pk, is_planned=False).update(started_at=started_at or database_now())
     round_ = Round.objects.select_related("model__gateway").get(pk=round_pk)
     if round_.takeovers > TAKEOVERS:
-        close(round_, note="Closed with what it had: its workers died too often.")
+        close(round_, owner, note="Closed with what it had: its workers died too often.")
         return round_
     _mark_lost(round_)
     runner = RoundRunner(
@@ -160,14 +208,14 @@ def work(round_pk: UUID, *, selection: Selection = EVERYTHING, holder: str = QUE
     try:
         async_to_sync(runner.run)()
     except OurSide as error:
-        _stop(round_, str(error))
+        _stop(round_, owner, str(error))
     except SkipRound as error:
-        _skip(round_, str(error))
+        _skip(round_, owner, str(error))
     except LeaseLost as error:
         logger.warning("%s", error)
         return None
     else:
-        close(round_)
+        close(round_, owner)
     round_.refresh_from_db()
     return round_
 
@@ -193,8 +241,9 @@ def _mark_lost(round_: Round) -> None:
         logger.warning("round %s goes on after a death; %d runs have no result", round_.pk, lost)
 
 
+@transaction.atomic
 def _plan(round_: Round, selection: Selection) -> None:
-    """Plan the round's runs; a budget that is used up is told and leaves nothing to run (C21)."""
+    """Plan the round's runs; a budget that is used up is told with it and leaves little or nothing to run (C21)."""
     slot = round_.slot if round_.slot is not None else int(round_.started_at.timestamp())
     rotation = selection.language or schedule.rotation_language(
         tuple(LANGUAGES), slot, round_.model.interval_s
@@ -206,14 +255,9 @@ def _plan(round_: Round, selection: Selection) -> None:
     round_.refresh_from_db()
 
 
-@transaction.atomic
 def _tell_budget(round_: Round, stage: BudgetStage) -> None:
     step = enforcement.begin(round_.model_id)
-    what = (
-        "Only culprits and suspended endpoints are probed."
-        if stage is BudgetStage.ESSENTIAL
-        else "Nothing is probed."
-    )
+    what = "Only what is essential is probed." if stage is BudgetStage.ESSENTIAL else "Nothing is probed."
     day = round_.started_at.date().isoformat()
     telling.once_a_key(
         step,
@@ -225,38 +269,44 @@ def _tell_budget(round_: Round, stage: BudgetStage) -> None:
 
 
 @transaction.atomic
-def _stop(round_: Round, sentence: str) -> None:
+def _stop(round_: Round, owner: str, sentence: str) -> None:
     """Close a round as our side (C3): nobody is scored, what was recorded stays, told once an episode."""
+    step = enforcement.begin(round_.model_id)
+    if not Round.objects.filter(pk=round_.pk, status=RoundStatus.RUNNING, lease_owner=owner).exists():
+        return
     ProbeRun.objects.filter(round=round_, state__in=[RunState.DUE, RunState.SENT]).update(
         state=RunState.DROPPED
     )
-    outcome = close(round_, is_our_side=True, note=sentence)
-    if outcome is None:
-        return
-    step = enforcement.begin(round_.model_id)
+    close(round_, owner, is_our_side=True, note=sentence)
     telling.our_side(step, round_, sentence)
 
 
 @transaction.atomic
-def _skip(round_: Round, sentence: str) -> None:
-    """Close a round that could not begin: no list of endpoints to trust (C1)."""
+def _skip(round_: Round, owner: str, sentence: str) -> None:
+    """Close a round that could not begin: no list of endpoints, or of what the model can do, to trust (C1)."""
     enforcement.begin(round_.model_id)
-    Round.objects.filter(pk=round_.pk, status=RoundStatus.RUNNING).update(
+    Round.objects.filter(pk=round_.pk, status=RoundStatus.RUNNING, lease_owner=owner).update(
         status=RoundStatus.SKIPPED, closed_at=database_now(), leased_until=None, note=sentence[:500]
     )
 
 
-def close(round_: Round, *, is_our_side: bool = False, note: str = "") -> ModelState | None:
-    """Pool the round's runs and let enforcement decide. None when it had closed already."""
+def close(round_: Round, owner: str, *, is_our_side: bool = False, note: str = "") -> ModelState | None:
+    """Pool the round's runs and let enforcement decide. None when it is closed or somebody else's."""
     runs: dict[int, list[ProbeRun]] = {}
-    for run in ProbeRun.objects.filter(round=round_).exclude(state=RunState.DROPPED).order_by("pk"):
+    planned = ProbeRun.objects.filter(round=round_)
+    for run in planned.exclude(state=RunState.DROPPED).order_by("pk"):
         runs.setdefault(run.endpoint_id, []).append(run)
     outcome = enforcement.close_round(
         ClosedRound(
             round_id=round_.pk,
             pooled={pk: pool([facts_of(run) for run in mine]) for pk, mine in runs.items()},
             languages={pk: asked_language(mine) for pk, mine in runs.items()},
+            versions={
+                pk: {Contract(run.contract): run.probe_version for run in mine} for pk, mine in runs.items()
+            },
+            owner=owner,
             is_our_side=is_our_side,
+            is_exhausted=round_.is_planned and not round_.is_manual and not planned.exists(),
             note=note,
         )
     )

@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from django.conf import settings
+from django.db import DatabaseError, transaction
 
 from canary.domain.pooling import RunFacts
 from canary.domain.verdicts import Contract, Judgement, Reason, Verdict
@@ -45,20 +46,32 @@ class Blame:
     sentence: str = ""
     _providers: set[str] = field(default_factory=set)
 
-    def note(self, run: ProbeRun, judged: Judgement, exchange: Exchange) -> None:
-        """Take one run into account."""
+    def note(self, provider: str, judged: Judgement, status: int | None) -> None:
+        """Take one run of a provider into account; `status` is the HTTP status or that of its error."""
         if is_our_side(judged):
-            self.sentence = (
-                self.sentence
-                or f"The gateway refused our request: {judged.evidence.get('message', '')}"[:400]
-            )
+            said = judged.evidence.get("message", "")
+            self.sentence = self.sentence or f"The gateway refused our request: {said}"[:400]
             return
-        status = exchange.error.status if exchange.error else exchange.status
         if status in ACCOUNT_STATUSES and judged.reason is not Reason.POLICY_ERROR:
-            self._providers.add(run.endpoint.provider.slug)
+            self._providers.add(provider)
         if len(self._providers) >= PROVIDERS_TO_BLAME_OURSELVES and not self.sentence:
             names = ", ".join(sorted(self._providers))
             self.sentence = f"Different providers ({names}) refused the account or its rate in one round."
+
+
+def blame_so_far(round_: Round) -> Blame:
+    """What the runs stored already say of our side: a takeover must not forget it."""
+    blame = Blame()
+    done = ProbeRun.objects.filter(round=round_, state=RunState.DONE).select_related("endpoint__provider")
+    for run in done:
+        judged = Judgement(verdict=Verdict(run.verdict), reason=Reason(run.reason), evidence=run.evidence)
+        blame.note(run.endpoint.provider.slug, judged, run.evidence.get("status", run.http_status))
+    return blame
+
+
+def status_of(exchange: Exchange) -> int | None:
+    """The status of an exchange's error, else its own."""
+    return exchange.error.status if exchange.error else exchange.status
 
 
 def warm_up() -> None:
@@ -73,6 +86,20 @@ def due_by_endpoint(round_: Round) -> list[list[ProbeRun]]:
     for run in due.order_by("endpoint__tag", "pk"):
         grouped.setdefault(run.endpoint_id, []).append(run)
     return list(grouped.values())
+
+
+def endpoints_of(round_: Round) -> list[int]:
+    """Keys of the endpoints the round has asked."""
+    return list(
+        ProbeRun.objects.filter(round=round_).order_by().values_list("endpoint_id", flat=True).distinct()
+    )
+
+
+def give_up_latency(round_: Round) -> None:
+    """Count the latency runs still due as missing: what may be asked of the model is not known."""
+    ProbeRun.objects.filter(round=round_, contract=Contract.LATENCY, state=RunState.DUE).update(
+        state=RunState.LOST
+    )
 
 
 def serving_tags(model: RoutedModel) -> list[str]:
@@ -131,45 +158,67 @@ def judge_and_store(
     run: ProbeRun, probe: Probe, request: ProbeRequest, exchange: Exchange, attribution: Attribution
 ) -> Judgement:
     """Judge an exchange and write everything down in one conditional UPDATE."""
-    judged = _judge(run, probe, request, exchange, attribution)
-    ProbeRun.objects.filter(pk=run.pk, state=RunState.SENT).update(
-        state=RunState.DONE,
-        done_at=database_now(),
-        prompt_id=request.prompt_id,
-        verdict=judged.verdict.value,
-        reason=judged.reason.value,
-        evidence=storable_json(_evidence(run, judged, exchange)),
-        text=storable_text(exchange.text[:TEXT_LIMIT]) if settings.STORE_EVIDENCE_TEXT else "",
-        cost_usd=_cost(run, exchange),
-        **_measurements(exchange),
-    )
+    judged, evidence = _judge(run, probe, request, exchange, attribution)
+    try:
+        _store(run, request, judged, evidence, exchange)
+    except DatabaseError:  # a value no column holds: this run's loss, not everybody's
+        logger.exception("the answer of run %s could not be stored", run.pk)
+        judged = _stumbled("could not be stored")
+        _store(run, request, judged, dict(judged.evidence), Exchange())
     return judged
+
+
+def _store(
+    run: ProbeRun, request: ProbeRequest, judged: Judgement, evidence: dict[str, Any], exchange: Exchange
+) -> None:
+    text = storable_text(exchange.text[:TEXT_LIMIT])
+    with transaction.atomic():
+        ProbeRun.objects.filter(pk=run.pk, state=RunState.SENT).update(
+            state=RunState.DONE,
+            done_at=database_now(),
+            prompt_id=request.prompt_id,
+            verdict=judged.verdict.value,
+            reason=judged.reason.value,
+            evidence=storable_json(evidence),
+            text=text if settings.STORE_EVIDENCE_TEXT else "",
+            cost_usd=_cost(run, exchange),
+            **_measurements(exchange),
+        )
 
 
 def _judge(
     run: ProbeRun, probe: Probe, request: ProbeRequest, exchange: Exchange, attribution: Attribution
-) -> Judgement:
-    """The probe's judgement. A judge that stumbles over an answer is our fault: inconclusive, and in the log."""
+) -> tuple[Judgement, dict[str, Any]]:
+    """The probe's judgement and the run's evidence. A judge that stumbles is our fault: inconclusive, and logged."""
     try:
-        return probe.judge(exchange, request, attribution=attribution)
-    except Exception as error:  # one strange answer must not cost the round everybody else's
+        judged = probe.judge(exchange, request, attribution=attribution)
+        return judged, _evidence(run, judged, exchange)
+    except Exception:  # one strange answer must not cost the round everybody else's
         logger.exception("the judge of %s failed on run %s", run.contract, run.pk)
-        evidence = {"judge_failed": type(error).__name__}
-        return Judgement(verdict=Verdict.INCONCLUSIVE, reason=Reason.AMBIGUOUS, evidence=evidence)
+        judged = _stumbled("the judge failed")
+        return judged, dict(judged.evidence)
+
+
+def _stumbled(what: str) -> Judgement:
+    return Judgement(verdict=Verdict.INCONCLUSIVE, reason=Reason.AMBIGUOUS, evidence={"our_fault": what})
 
 
 def _evidence(run: ProbeRun, judged: Judgement, exchange: Exchange) -> dict[str, Any]:
+    """The judgement's evidence and, for prose, whether it began corrupted (pooled over the round, C8)."""
     evidence = dict(judged.evidence)
-    is_answer = judged.verdict in (Verdict.PASS, Verdict.FAIL) or judged.reason in (
-        Reason.TOO_SHORT,
-        Reason.AMBIGUOUS,
-    )
-    if run.contract in PROSE and is_answer and exchange.text.strip() and exchange.error is None:
+    if run.contract in PROSE and _is_whole_answer(judged, exchange):
         finding = judge_beginning(exchange.text)
         evidence["begins_corrupt"] = finding.outcome is Outcome.FAULTY
         if evidence["begins_corrupt"]:
             evidence["beginning"] = dict(finding.evidence)
     return evidence
+
+
+def _is_whole_answer(judged: Judgement, exchange: Exchange) -> bool:
+    """Whether the text is the endpoint's own, unharmed on the way."""
+    is_judged = judged.verdict.is_conclusive or judged.reason in (Reason.TOO_SHORT, Reason.AMBIGUOUS)
+    is_unharmed = exchange.error is None and not exchange.malformed_events
+    return is_judged and is_unharmed and bool(exchange.text.strip())
 
 
 def _measurements(exchange: Exchange) -> dict[str, Any]:

@@ -5,17 +5,19 @@ What is told is a plain sentence with contract, count and evidence; it accuses n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from canary import model_state
 from canary.domain.capacity import ModelState, production_providers
 from canary.domain.decision import Decision, Outcome
+from canary.domain.verdicts import Contract
 from canary.models import ModelStanding, ProbeRun, Round
 from incidents import decisions, notifications
 from incidents.domain.actions import Action, Severity
 from incidents.models import Decision as DecisionRow
+from incidents.models import Notification
 
 if TYPE_CHECKING:
     from canary.enforcement import Step
@@ -65,7 +67,7 @@ def automatic(step: Step, decision: Decision, outcome: Outcome) -> DecisionRow:
             level=decision.level,
             until=decision.until,
             actor=step.actor,
-            inputs=_inputs(decision, outcome.state),
+            inputs=_inputs(decision),
             policy=step.policy.as_json(),
             evidence=_evidence(step.round, step.model.pk, decision),
         )
@@ -144,20 +146,54 @@ def our_side(step: Step, round_: Round, sentence: str) -> None:
     once_a_key(step, Action.OUR_SIDE, "C3", f"The round stopped on our own side: {sentence}", key=key)
 
 
-def remind(step: Step) -> None:
-    """Tell every open episode of the model once more for every 24 h it lasts (Terms, episode)."""
-    anchors = ModelStanding.objects.filter(model=step.model).first()
-    for name, since in (anchors.episodes if anchors else {}).items():
-        days = (step.now - datetime.fromisoformat(since)).days
+def reminder_keys(anchors: ModelStanding, slug: str, *, now: datetime) -> dict[str, str]:
+    """Keys of today's reminders of a model's open episodes (Terms, episode), each with the episode's name."""
+    keys = {}
+    for name, since in anchors.episodes.items():
+        days = (now - datetime.fromisoformat(since)).days
         if days >= 1:
-            notifications.tell(
-                None,
-                key=f"{step.model.slug}:{name}:{since}:{days}",
-                severity=Severity.WARNING,
-                subject=f"{step.model.slug}: still {name.replace('_', ' ')}",
-                body=f"{name.replace('_', ' ').capitalize()} since {since}.",
-                now=step.now,
-            )
+            keys[f"{slug}:{name}:{since}:{days}"] = name
+    return keys
+
+
+def untold(keys: Iterable[str]) -> set[str]:
+    """Those of `keys` that nobody was told yet: one query."""
+    wanted = set(keys)
+    return (
+        wanted - set(Notification.objects.filter(key__in=wanted).values_list("key", flat=True))
+        if wanted
+        else set()
+    )
+
+
+def remind(step: Step) -> None:
+    """Tell every open episode of the model once more for every 24 h it lasts."""
+    anchors = ModelStanding.objects.filter(model=step.model).first()
+    if anchors is None:
+        return
+    for key, name in reminder_keys(anchors, step.model.slug, now=step.now).items():
+        words = name.replace("_", " ").replace(":", ": ")
+        notifications.tell(
+            None,
+            key=key,
+            severity=Severity.WARNING,
+            subject=f"{step.model.slug}: still {words}",
+            body=f"{words.capitalize()} since {anchors.episodes[name]}.",
+            now=step.now,
+        )
+
+
+def note_common_causes(step: Step, outcome: Outcome) -> None:
+    """Open or close each contract's episode *common cause* (C13), told once an episode."""
+    common = outcome.verdicts.common if outcome.verdicts else {}
+    anchors = ModelStanding.objects.get(model=step.model)
+    present = {_common_name(contract): contract in common for contract in Contract}
+    episodes = model_state.with_episodes(anchors.episodes, present, now=step.now)
+    ModelStanding.objects.filter(pk=anchors.pk).update(episodes=episodes)
+
+
+def _common_name(contract: Contract) -> str:
+    return f"common_cause:{contract}"
 
 
 def note_filtering_proof(step: Step, *, weakened: bool | None) -> None:
@@ -175,18 +211,17 @@ def note_filtering_proof(step: Step, *, weakened: bool | None) -> None:
         human(step, Action.UNPROVED, "C6", reason, inputs={})
 
 
-def _inputs(decision: Decision, state: ModelState) -> dict[str, Any]:
-    """The numbers a decision rests on."""
+def _inputs(decision: Decision) -> dict[str, Any]:
+    """The numbers a decision rests on, as they were when it was taken."""
     inputs: dict[str, Any] = {
-        "providers_in_production": sorted(production_providers(state, counts_shadows=not state.is_enforcing)),
+        "providers_in_production": sorted(decision.providers),
         "culprits": [list(pair) for pair in decision.pairs],
     }
-    endpoint = state.endpoints.get(decision.endpoint or "")
-    if endpoint is not None:
+    if decision.endpoint:
         inputs |= {
-            "failing": endpoint.standing.failing,
-            "clean": endpoint.standing.clean,
-            "streak_contracts": sorted(map(str, endpoint.standing.streak_contracts)),
+            "failing": decision.failing,
+            "clean": decision.clean,
+            "streak_contracts": sorted(map(str, decision.contracts)),
         }
     return inputs
 
@@ -245,8 +280,17 @@ def _episode_key(step: Step, row: DecisionRow, decision: Decision, state: ModelS
         since = min((one.since for one in standing.culprits if one.in_streak), default=decision.at)
         days = (decision.at - since).days
         return f"{step.model.slug}:{decision.endpoint}:{decision.action}:{since.isoformat()}:{days}"
-    if decision.action is Action.WEAKENED:
+    episode = _episode_name(decision)
+    if episode is not None:
         anchors = ModelStanding.objects.get(model=step.model)
-        since_text = anchors.episodes.get(model_state.WEAKENED, step.now.isoformat())
-        return f"{step.model.slug}:weakened:{since_text}:0"
+        return f"{step.model.slug}:{episode}:{anchors.episodes.get(episode, step.now.isoformat())}:0"
     return f"decision:{row.pk}"
+
+
+def _episode_name(decision: Decision) -> str | None:
+    """The model's episode a decision repeats in, as ModelStanding keeps it."""
+    if decision.action is Action.WEAKENED:
+        return model_state.WEAKENED
+    if decision.action is Action.COMMON_CAUSE:
+        return _common_name(decision.pairs[0].contract)
+    return None

@@ -51,7 +51,7 @@ def switch_mode(request: HttpRequest, model_page: ModelPage, pk: int) -> HttpRes
     active = selectors.active_suspensions(model, now=database_now())
     ends = (
         "A switch restarts every streak at zero and ends what lasts now, which switching back does not revive: "
-        f"{active.get(False, 0)} suspensions in force, {active.get(True, 0)} would-suspends."
+        f"suspensions in force: {active.get(False, 0)}; would-suspends: {active.get(True, 0)}."
     )
     intro = (
         f"{model.slug} is in {model.mode} mode.",

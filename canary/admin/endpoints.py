@@ -12,7 +12,7 @@ from django.utils.html import format_html
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 
-from canary import watching
+from canary import selectors, watching
 from canary.admin.forms import MarkForm
 from canary.selectors.lines import lines_of, pairs_in_words
 from canary.templatetags.routewarden import state_badge, tracker
@@ -24,7 +24,7 @@ CHANGE_MARKS = AskedAction(
     name="change_marks",
     title="Change the marks of endpoints",
     button="Change",
-    done="The mark of {count} endpoints is set.",
+    done="Endpoints marked: {count}.",
     intro=(
         "A protected endpoint is never suspended (C14). A control proves that the filtering probe bites (C6).",
     ),
@@ -37,7 +37,7 @@ CHANGE_MARKS = AskedAction(
 
 def attach_lines(rows: Sequence[Any]) -> None:
     """Give each endpoint its `line`, all read at once."""
-    lines = lines_of(rows, now=database_now())
+    lines = lines_of(rows, now=database_now(), is_stopped=selectors.switch().is_stopped)
     for row in rows:
         row.line = lines[row.pk]
 

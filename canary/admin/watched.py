@@ -102,7 +102,7 @@ class RoutedModelAdmin(ModelPage):
                 count += 1
         if count:
             self.message_user(
-                request, f"{count} rounds were asked for; the next tick starts them.", messages.SUCCESS
+                request, f"Rounds asked for: {count}; the next tick starts them.", messages.SUCCESS
             )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:

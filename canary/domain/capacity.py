@@ -7,6 +7,7 @@ from datetime import datetime
 from canary.domain.policy import Policy
 from canary.domain.scoring import Standing
 from canary.domain.verdicts import Contract
+from routing.domain.matching import base_slug, matches
 from routing.domain.modes import Mode
 
 
@@ -73,24 +74,45 @@ class ModelState:
 
 
 def production_providers(state: ModelState, *, counts_shadows: bool, without: str | None = None) -> set[str]:
-    """Distinct providers of the model's production endpoints, `without` one tag.
+    """Distinct providers of the model's production endpoints, `without` one tag suspended besides.
 
     `counts_shadows`: take shadow suspensions as real, as observe mode does (C17).
     """
+    out = tags_out(state, counts_shadows=counts_shadows, besides=without)
     return {
         endpoint.provider
-        for endpoint in state.endpoints.values()
-        if endpoint.tag != without
+        for tag, endpoint in state.endpoints.items()
+        if tag not in out
         and endpoint.is_serving
         and not endpoint.in_other_tier
         and endpoint.is_admitted
         and endpoint.standing.is_reachable
-        and not is_out(endpoint, counts_shadows=counts_shadows)
     }
 
 
+def tags_out(state: ModelState, *, counts_shadows: bool, besides: str | None = None) -> set[str]:
+    """Tags the canary tier takes out of requests: the suspended, and what the gateway reads their names as.
+
+    A tag that is a base slug stands for every lane of its provider (Terms, `matches`).
+    """
+    entries = {tag for tag, one in state.endpoints.items() if is_out(one, counts_shadows=counts_shadows)}
+    if besides is not None:
+        entries.add(besides)
+    out = set(entries)
+    for entry in entries:
+        out |= taken_along(state, entry)
+    return out
+
+
+def taken_along(state: ModelState, tag: str) -> set[str]:
+    """The other tags of the model that leave requests together with `tag`."""
+    if base_slug(tag) != tag:
+        return set()
+    return {other for other in state.endpoints if other != tag and matches(tag, other)}
+
+
 def is_out(endpoint: EndpointState, *, counts_shadows: bool) -> bool:
-    """Whether the canary tier takes the endpoint out."""
+    """Whether a suspension of its own takes the endpoint out."""
     held = endpoint.suspension
     return held is not None and (counts_shadows or not held.is_shadow)
 
@@ -104,12 +126,9 @@ def is_share_kept(state: ModelState, tag: str, policy: Policy, *, counts_shadows
     """Whether at most `max_share` of the serving providers are suspended when `tag` is (C14; off when None)."""
     if policy.max_share is None:
         return True
+    out = tags_out(state, counts_shadows=counts_shadows, besides=tag)
     serving = {one.provider for one in state.endpoints.values() if one.is_serving}
-    suspended = {
-        one.provider
-        for one in state.endpoints.values()
-        if one.is_serving and (one.tag == tag or is_out(one, counts_shadows=counts_shadows))
-    }
+    suspended = {one.provider for one in state.endpoints.values() if one.is_serving and one.tag in out}
     return len(suspended) <= policy.max_share * len(serving)
 
 

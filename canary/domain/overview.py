@@ -93,7 +93,10 @@ class EndpointLine:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ModelFacts:
-    """What is known of a model as a whole. `episodes` are its open ones with their beginning."""
+    """What is known of a model as a whole. `episodes` are its open ones with their beginning.
+
+    `policy_error` says what is wrong with its stored policy; `floor` is then the default.
+    """
 
     slug: str
     mode: Mode
@@ -105,6 +108,7 @@ class ModelFacts:
     last_round: RoundLine | None = None
     spent_usd: Decimal = Decimal(0)
     budget_usd: Decimal = Decimal(0)
+    policy_error: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -202,6 +206,9 @@ def _episode_concerns(facts: ModelFacts) -> list[Concern]:
 
 def _present_concerns(facts: ModelFacts) -> list[Concern]:
     found = []
+    if facts.policy_error:
+        words = f"Its policy cannot be read, so its rounds cannot be scored: {facts.policy_error}"
+        found.append(Concern(weight=Weight.SEVERE, words=words))
     is_read = facts.discovered_at is not None
     if is_read and facts.providers < facts.floor and "below_floor" not in facts.episodes:
         words = f"Distinct providers in production: {facts.providers}; the floor is {facts.floor} (C14)."

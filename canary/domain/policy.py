@@ -85,9 +85,7 @@ def with_overrides(policy: Policy, overrides: Mapping[str, Any]) -> Policy:
     values = {}
     for name, value in overrides.items():
         if name not in known:
-            raise PolicyError(
-                f"There is no policy value {name[:60]!r}; there are: {', '.join(known)}."
-            )
+            raise PolicyError(f"There is no policy value {name[:60]!r}; there are: {', '.join(known)}.")
         values[name] = _read(name, value, getattr(Policy, name))
     return replace(policy, **values)
 

@@ -60,8 +60,10 @@ def pool(runs: Sequence[RunFacts]) -> Pooled:
     is_incomplete = False
     language = _language_runs(runs)
     if len(language) > 1:
-        verdicts[Contract.LANGUAGE], reason, is_incomplete = _decide(language)
-        reasons[Contract.LANGUAGE] = reason
+        verdicts[Contract.LANGUAGE], reasons[Contract.LANGUAGE], is_incomplete = _decide(language)
+    elif needs_confirmation(runs):  # it was owed and never ran: one run alone decides nothing
+        verdicts[Contract.LANGUAGE], reasons[Contract.LANGUAGE] = Verdict.INCONCLUSIVE, Reason.AMBIGUOUS
+        is_incomplete = True
     if language and corrupt_beginnings(runs) >= CORRUPT_BEGINNINGS_TO_FAIL:
         verdicts[Contract.LANGUAGE] = Verdict.FAIL
         reasons[Contract.LANGUAGE] = Reason.CORRUPTED_BEGINNING

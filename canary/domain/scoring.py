@@ -5,7 +5,7 @@ simulations.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
@@ -43,13 +43,14 @@ class Pair(NamedTuple):
 class Culprit:
     """A pair that failed. `in_streak`: in the present failing streak; `is_held`: kept for a suspension.
 
-    `latest` is its latest conclusive verdict, `dry_rounds` the scored rounds in a row in which it was asked
-    and came to no pass or fail, `asked_at` the round it was last asked in.
+    `version` is the probe's it failed, `latest` its latest conclusive verdict, `dry_rounds` the scored rounds in
+    a row in which it was asked and came to no pass or fail, `asked_at` the round it was last asked in.
     """
 
     pair: Pair
     since: datetime
     asked_at: datetime
+    version: int = 0
     latest: Verdict = Verdict.FAIL
     dry_rounds: int = 0
     in_streak: bool = True
@@ -91,7 +92,8 @@ class EndpointFacts:
 
     `verdicts` are contract verdicts after C9, before C6 and C13; a due probe that is missing is
     `unreachable` there; a contract that is not in a non-empty mapping does not apply to the endpoint.
-    `is_incomplete` freezes the round for the endpoint (C9: both confirmations unreachable).
+    `is_incomplete` freezes the round for the endpoint (C9: both confirmations unreachable). `versions` are
+    those of the probes asked; a culprit of another version has left (C11).
     """
 
     tag: str
@@ -103,6 +105,7 @@ class EndpointFacts:
     is_admitted: bool = True
     language: str | None = None
     verdicts: Mapping[Contract, Verdict]
+    versions: Mapping[Contract, int] = field(default_factory=dict)
     is_incomplete: bool = False
 
 
@@ -198,13 +201,13 @@ def score_endpoint(
 ) -> Scored:
     """One endpoint's result of a scored round, and its standing after it (C10, C11, C12)."""
     standing = restart_if_old(standing, policy, at=at)
-    kept, not_applicable = _applicable(standing.culprits, verdicts)
+    kept, not_applicable = _applicable(standing.culprits, facts, verdicts)
     asked = tuple(_asked(culprit, facts.language, verdicts, at) for culprit in kept)
     result = _result(facts, verdicts, asked, at)
     released = tuple(culprit.pair for culprit in asked if _is_unsettled(culprit))
     standing = replace(standing, culprits=asked)
     if result is Result.FAILING:
-        standing = _after_failing(standing, facts.language, verdicts, policy, at)
+        standing = _after_failing(standing, facts, verdicts, policy, at)
     elif result is Result.CLEAN:
         standing = _after_clean(standing, at)
     if released:
@@ -260,14 +263,23 @@ def is_liable(standing: Standing, policy: Policy) -> bool:
 
 
 def _applicable(
-    culprits: tuple[Culprit, ...], verdicts: Mapping[Contract, Verdict]
+    culprits: tuple[Culprit, ...], facts: EndpointFacts, verdicts: Mapping[Contract, Verdict]
 ) -> tuple[tuple[Culprit, ...], tuple[Pair, ...]]:
-    """Culprits whose contract still applies, and the pairs of those whose contract does not (C11)."""
-    if not verdicts or all(culprit.pair.contract in verdicts for culprit in culprits):
+    """Culprits whose contract still applies, and the pairs of those whose contract does not (C11).
+
+    No verdicts at all say nothing: nothing was due.
+    """
+    if not culprits or not verdicts:
         return culprits, ()
-    kept = tuple(culprit for culprit in culprits if culprit.pair.contract in verdicts)
-    gone = tuple(culprit.pair for culprit in culprits if culprit.pair.contract not in verdicts)
+    kept = tuple(
+        one for one in culprits if one.pair.contract in verdicts and _is_of_version(one, facts.versions)
+    )
+    gone = tuple(one.pair for one in culprits if one not in kept)
     return kept, gone
+
+
+def _is_of_version(culprit: Culprit, versions: Mapping[Contract, int]) -> bool:
+    return versions.get(culprit.pair.contract, culprit.version) == culprit.version
 
 
 def _was_asked(pair: Pair, language: str | None) -> bool:
@@ -312,20 +324,20 @@ def _has_passed(culprit: Culprit, at: datetime) -> bool:
 
 def _after_failing(
     standing: Standing,
-    language: str | None,
+    facts: EndpointFacts,
     verdicts: Mapping[Contract, Verdict],
     policy: Policy,
     at: datetime,
 ) -> Standing:
     """The failing streak one longer, its new pairs among the culprits."""
     failed = frozenset(contract for contract, verdict in verdicts.items() if verdict is Verdict.FAIL)
-    pairs = {Pair(contract, language if contract is Contract.LANGUAGE else None) for contract in failed}
+    pairs = {Pair(contract, facts.language if contract is Contract.LANGUAGE else None) for contract in failed}
     known = {culprit.pair for culprit in standing.culprits}
-    culprits = tuple(
-        replace(culprit, in_streak=True) if culprit.pair in pairs else culprit
-        for culprit in standing.culprits
+    culprits = tuple(replace(one, in_streak=True) if one.pair in pairs else one for one in standing.culprits)
+    new = tuple(
+        Culprit(pair=pair, since=at, asked_at=at, version=facts.versions.get(pair.contract, 0))
+        for pair in sorted(pairs - known, key=str)
     )
-    new = tuple(Culprit(pair=pair, since=at, asked_at=at) for pair in sorted(pairs - known, key=str))
     recent = (*standing.recent_failed, failed) if standing.failing else (failed,)
     return replace(
         standing,

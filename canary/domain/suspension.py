@@ -11,8 +11,9 @@ from datetime import datetime
 from canary.domain.capacity import EndpointState, ModelState, Rung
 from canary.domain.decision import Decision, Outcome, RoundFacts
 from canary.domain.policy import Policy
-from canary.domain.scoring import Result, clear_streak, effective_verdicts
+from canary.domain.scoring import Result, clear_streak, effective_verdicts, restart_streak
 from canary.domain.transition import Transition, silence_at
+from canary.domain.verdicts import Contract
 from incidents.domain.actions import Action
 from routing.domain.modes import Mode
 
@@ -97,6 +98,34 @@ def _in_mode(state: ModelState, mode: Mode, at: datetime) -> ModelState:
     if state.mode is Mode.OFF and state.last_finished_at is not None:
         return replace(state, mode=mode, last_finished_at=at)
     return replace(state, mode=mode)
+
+
+def observe_contracts(
+    state: ModelState, contracts: frozenset[Contract], policy: Policy, *, at: datetime
+) -> Outcome:
+    """Set which contracts are in a lower mode than the model: a switch of mode like any other (C17).
+
+    Every streak restarts; an enforced suspension whose culprits are all of such contracts ends.
+    """
+    before = advance(state, at, policy)
+    if contracts == state.observed_contracts:
+        return before
+    work = Transition(before.state, policy, at)
+    for tag, endpoint in sorted(work.state.endpoints.items()):
+        culprits = [one for one in endpoint.standing.culprits if one.is_held]
+        rests_on_them = culprits and all(one.pair.contract in contracts for one in culprits)
+        if endpoint.suspension is not None and not endpoint.suspension.is_shadow and rests_on_them:
+            work.end(
+                endpoint,
+                Action.EXPIRE,
+                "C16",
+                "Ended: the contracts it rests on are not enforced any more (C17).",
+            )
+        free = work.state.endpoints[tag]
+        restart = restart_streak if free.suspension is not None else clear_streak
+        work.put(replace(free, standing=restart(free.standing)))
+    state = replace(work.state, observed_contracts=contracts)
+    return Outcome(state=state, decisions=before.decisions + tuple(work.decisions))
 
 
 def lift(  # noqa: PLR0913  what a person says when lifting

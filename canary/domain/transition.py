@@ -17,6 +17,7 @@ from canary.domain.capacity import (
     is_share_kept,
     next_level,
     production_providers,
+    taken_along,
 )
 from canary.domain.decision import Decision, RoundFacts
 from canary.domain.policy import Policy
@@ -38,6 +39,8 @@ from canary.domain.scoring import (
 from incidents.domain.actions import Action
 from routing.domain.modes import Mode
 
+# Decisions that ask what would be left in production without their endpoint.
+ASKING = frozenset({Action.SUSPEND, Action.RENEW, Action.REFUSE, Action.PROTECT})
 # Rule C20: rounds (or intervals) in a row without which a model is blind.
 BLIND_ROUNDS = 3
 
@@ -47,6 +50,12 @@ def silence_at(state: ModelState, policy: Policy) -> datetime | None:
     if state.is_blind or state.mode is Mode.OFF or state.last_finished_at is None:
         return None
     return state.last_finished_at + timedelta(seconds=BLIND_ROUNDS * policy.interval_s)
+
+
+def _suspension_reason(standing: Standing, action: Action, *, is_shadow: bool, level: int) -> str:
+    names = ", ".join(str(pair) for pair in standing.streak_pairs) or "contracts that no longer apply"
+    verb = "Would suspend" if is_shadow else ("Renewed" if action is Action.RENEW else "Suspended")
+    return f"{verb}: failed {standing.failing} scored rounds in a row ({names}); level {level}."
 
 
 def endpoints_by_urgency(endpoints: Iterable[EndpointState]) -> list[EndpointState]:
@@ -84,7 +93,7 @@ class Transition:
         pairs: tuple[Pair, ...] = (),
     ) -> None:
         """Record a decision about the model or an endpoint."""
-        self.decisions.append(
+        self._record(
             Decision(
                 at=self.at,
                 action=action,
@@ -93,6 +102,23 @@ class Transition:
                 endpoint=endpoint,
                 pairs=pairs,
                 is_enforced=self.state.is_enforcing,
+            )
+        )
+
+    def _record(self, decision: Decision) -> None:
+        """Append a decision with what it rests on, before it changes anything."""
+        counts_shadows = not self.state.is_enforcing
+        asks = decision.endpoint if decision.action in ASKING else None
+        left = frozenset(production_providers(self.state, counts_shadows=counts_shadows, without=asks))
+        endpoint = self.state.endpoints.get(decision.endpoint or "")
+        standing = endpoint.standing if endpoint else Standing()
+        self.decisions.append(
+            replace(
+                decision,
+                failing=standing.failing,
+                clean=standing.clean,
+                contracts=standing.streak_contracts,
+                providers=left,
             )
         )
 
@@ -168,6 +194,7 @@ class Transition:
                 Action.COMMON_CAUSE,
                 "C13",
                 f"{failed} of {conclusive} endpoints fail {contract} in one round: one cause is likelier; set aside.",
+                pairs=(Pair(contract, None),),
             )
 
     def recover(self) -> None:
@@ -255,7 +282,7 @@ class Transition:
         action, rule, why = obstacle
         reason = f"Failed {endpoint.standing.failing} scored rounds in a row: {why}"
         is_enforced = not self._is_shadow(endpoint)
-        self.decisions.append(
+        self._record(
             Decision(
                 at=self.at,
                 action=action,
@@ -272,6 +299,9 @@ class Transition:
         """What forbids it: protection, a lift's time, the capacity floor or the share, in this order."""
         if endpoint.is_protected:
             return Action.PROTECT, "C14", "it is protected and stays in service."
+        for other in sorted(taken_along(self.state, endpoint.tag)):
+            if self.state.endpoints[other].is_protected and self.state.endpoints[other].is_serving:
+                return Action.PROTECT, "C14", f"{other}, which would leave with it, is protected."
         if endpoint.not_before is not None and self.at < endpoint.not_before:
             return (
                 Action.REFUSE,
@@ -293,28 +323,26 @@ class Transition:
         is_shadow = self._is_shadow(endpoint)
         level = next_level(endpoint.rungs, self.policy, at=self.at, is_shadow=is_shadow)
         until = self.at + timedelta(days=self.policy.ladder_days[level - 1])
-        standing = endpoint.standing
-        held = tuple(replace(one, is_held=True) for one in standing.culprits if one.in_streak)
-        rungs = (*endpoint.rungs, Rung(started_at=self.at, level=level, is_shadow=is_shadow))
-        suspension = Held(started_at=self.at, until=until, level=level, is_shadow=is_shadow)
-        self.put(
-            replace(endpoint, suspension=suspension, rungs=rungs, standing=replace(standing, culprits=held))
-        )
-        pairs = standing.streak_pairs
-        names = ", ".join(str(pair) for pair in pairs) or "contracts that no longer apply"
-        verb = "Would suspend" if is_shadow else ("Renewed" if action is Action.RENEW else "Suspended")
-        reason = f"{verb}: failed {standing.failing} scored rounds in a row ({names}); level {level}."
-        self.decisions.append(
+        self._record(
             Decision(
                 at=self.at,
                 action=action,
                 rule=rule,
                 is_enforced=not is_shadow,
-                reason=reason,
+                reason=_suspension_reason(endpoint.standing, action, is_shadow=is_shadow, level=level),
                 endpoint=endpoint.tag,
                 level=level,
                 until=until,
-                pairs=pairs,
+                pairs=endpoint.standing.streak_pairs,
+            )
+        )
+        culprits = tuple(replace(one, is_held=True) for one in endpoint.standing.culprits if one.in_streak)
+        self.put(
+            replace(
+                endpoint,
+                suspension=Held(started_at=self.at, until=until, level=level, is_shadow=is_shadow),
+                rungs=(*endpoint.rungs, Rung(started_at=self.at, level=level, is_shadow=is_shadow)),
+                standing=replace(endpoint.standing, culprits=culprits),
             )
         )
 
@@ -330,9 +358,8 @@ class Transition:
         """End the endpoint's suspension; its culprits are held no longer."""
         held = endpoint.suspension
         assert held is not None, "only a suspended endpoint can be freed"
-        kept = tuple(replace(one, is_held=False) for one in endpoint.standing.culprits if one.in_streak)
-        self.put(replace(endpoint, suspension=None, standing=replace(endpoint.standing, culprits=kept)))
-        self.decisions.append(
+        culprits = endpoint.standing.culprits
+        self._record(
             Decision(
                 at=self.at,
                 action=action,
@@ -340,9 +367,12 @@ class Transition:
                 is_enforced=not held.is_shadow,
                 reason=reason,
                 endpoint=endpoint.tag,
+                pairs=tuple(one.pair for one in culprits if one.is_held),
                 is_false_positive=is_false_positive,
             )
         )
+        kept = tuple(replace(one, is_held=False) for one in culprits if one.in_streak)
+        self.put(replace(endpoint, suspension=None, standing=replace(endpoint.standing, culprits=kept)))
 
     def note_capacity(self) -> None:
         """Tell, once an episode, that capacity fell below the floor by itself (C14)."""
@@ -366,7 +396,9 @@ class Transition:
         if is_scored or facts.is_our_side:
             was_any = any(result is not Result.FROZEN for result in results.values())
             self.state = replace(self.state, unscored_rounds=0 if was_any else self.state.unscored_rounds + 1)
-        reason = self._blind_reason()
+        reason = (
+            "The day's budget is used up: nothing is asked." if facts.is_exhausted else self._blind_reason()
+        )
         if reason and not self.state.is_blind:
             self.decide(Action.BLIND, "C20", reason)
         self.state = replace(self.state, is_blind=bool(reason))

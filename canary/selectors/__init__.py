@@ -21,6 +21,7 @@ from canary.domain.overview import (
     concerns,
     tally,
 )
+from canary.domain.policy import Policy, PolicyError
 from canary.domain.statistics import FalsePositiveShare, false_positive_share
 from canary.models import ProbeRun, Review, Round, RoundStatus, RunState, Suspension
 from canary.selectors.lines import Rounds, endpoint_lines, recent_rounds
@@ -52,8 +53,10 @@ class Fleet:
             self.undelivered.get(Delivery.UNADDRESSED, 0),
         )
         parts = [
-            f"{dead} notifications were given up." if dead else "",
-            f"{unaddressed} notifications reached nobody: no mail is configured." if unaddressed else "",
+            f"Notifications given up: {dead}." if dead else "",
+            f"Notifications that reached nobody, because no mail is configured: {unaddressed}."
+            if unaddressed
+            else "",
         ]
         return " ".join(part for part in parts if part)
 
@@ -62,7 +65,8 @@ def fleet(now: datetime) -> Fleet:
     """The whole fleet as of `now`; blind models first, then those with the heaviest concerns."""
     models = list(RoutedModel.objects.select_related("standing").order_by("slug"))
     rounds = recent_rounds(models, now=now)
-    lines = endpoint_lines(models, rounds, now=now)
+    turned = switch()
+    lines = endpoint_lines(models, rounds, now=now, is_stopped=turned.is_stopped)
     progress = _progress(rounds)
     spent = _spent_today(now)
     cards = [
@@ -79,7 +83,7 @@ def fleet(now: datetime) -> Fleet:
         at=now,
         cards=sorted(cards, key=_urgency),
         tally=tally(cards),
-        switch=switch(),
+        switch=turned,
         decisions=list(incident_selectors.latest_decisions(LATEST_DECISIONS)),
         undelivered=incident_selectors.undelivered(),
     )
@@ -148,10 +152,12 @@ def _card(
     now: datetime,
 ) -> ModelCard:
     anchors = getattr(model, "standing", None)
+    floor, policy_error = _floor(model)
     facts = ModelFacts(
         slug=model.slug,
         mode=Mode(model.mode),
-        floor=model_state.policy_of(model).floor,
+        floor=floor,
+        policy_error=policy_error,
         providers=len({line.tag.partition("/")[0] for line in lines if line.state.is_production}),
         is_gone=model.is_gone,
         discovered_at=model.discovered_at,
@@ -170,6 +176,14 @@ def _card(
         concerns=concerns(facts, now=now),
         next_round_at=_next_round_at(model, now),
     )
+
+
+def _floor(model: RoutedModel) -> tuple[int, str]:
+    """The floor of its policy, and what is wrong with that: one bad row must not take the first page away."""
+    try:
+        return model_state.policy_of(model).floor, ""
+    except PolicyError as error:
+        return Policy().floor, str(error)
 
 
 def _next_round_at(model: RoutedModel, now: datetime) -> datetime | None:

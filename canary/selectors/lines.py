@@ -47,7 +47,7 @@ def recent_rounds(models: Sequence[RoutedModel], *, now: datetime) -> Rounds:
 
 
 def endpoint_lines(
-    models: Sequence[RoutedModel], rounds: Rounds, *, now: datetime
+    models: Sequence[RoutedModel], rounds: Rounds, *, now: datetime, is_stopped: bool
 ) -> Mapping[int, tuple[EndpointLine, ...]]:
     """One line for each serving endpoint of the models, those in trouble first, by model."""
     by_pk = {model.pk: model for model in models}
@@ -56,20 +56,25 @@ def endpoint_lines(
     for row in rows:
         row.model = by_pk[row.model_id]
     lines: dict[int, list[EndpointLine]] = {}
-    read = lines_of(rows, now=now, rounds=rounds)
+    read = lines_of(rows, now=now, is_stopped=is_stopped, rounds=rounds)
     for row in rows:
         lines.setdefault(row.model_id, []).append(read[row.pk])
     return {pk: tuple(sorted(some, key=_trouble)) for pk, some in lines.items()}
 
 
 def lines_of(
-    endpoints: Sequence[Endpoint], *, now: datetime, rounds: Rounds | None = None
+    endpoints: Sequence[Endpoint], *, now: datetime, is_stopped: bool, rounds: Rounds | None = None
 ) -> Mapping[int, EndpointLine]:
-    """The line of each endpoint, by its key. Model, provider and standing must be selected with the rows."""
+    """The line of each endpoint, by its key. Model, provider and standing must be selected with the rows.
+
+    `is_stopped`: the enforcement switch; then no suspension keeps anything out.
+    """
     if rounds is None:
         rounds = recent_rounds(list({row.model_id: row.model for row in endpoints}.values()), now=now)
     shown = {pk: _shown(some) for pk, some in rounds.items()}
-    reading = _Reading.of(endpoints, [round_.pk for some in shown.values() for round_ in some], now)
+    reading = _Reading.of(
+        endpoints, [round_.pk for some in shown.values() for round_ in some], now, is_stopped
+    )
     return {row.pk: reading.line(row, row.model, shown.get(row.model_id, ())) for row in endpoints}
 
 
@@ -82,9 +87,12 @@ class _Reading:
     capabilities: Mapping[int, Capability]
     results: Mapping[tuple[UUID, int], str]
     ttft_ms: Mapping[int, float]
+    is_stopped: bool
 
     @classmethod
-    def of(cls, endpoints: Iterable[Endpoint], round_pks: Iterable[UUID], now: datetime) -> "_Reading":
+    def of(
+        cls, endpoints: Iterable[Endpoint], round_pks: Iterable[UUID], now: datetime, is_stopped: bool
+    ) -> "_Reading":
         pks, rounds = [row.pk for row in endpoints], list(round_pks)
         held = Suspension.objects.filter(endpoint__in=pks, ended_at__isnull=True, ends_at__gt=now)
         current = Capability.objects.filter(
@@ -96,6 +104,7 @@ class _Reading:
             capabilities={row.endpoint_id: row for row in current},
             results=_results(rounds),
             ttft_ms=_median_ttft_ms(rounds),
+            is_stopped=is_stopped,
         )
 
     def state(self, row: Endpoint, model: RoutedModel) -> tuple[EndpointState, ExclusionRow | None]:
@@ -112,7 +121,7 @@ class _Reading:
             in_other_tier=holder is not None,
             is_protected=row.is_protected,
             is_admitted=is_admitted(_offer(row.tag, offer), model.preferences),
-            suspension=_held(held) if held else None,
+            suspension=_held(held, is_stopped=self.is_stopped) if held else None,
         )
         return state, holder
 
@@ -171,8 +180,9 @@ def _median_ttft_ms(round_pks: Sequence[UUID]) -> dict[int, float]:
     return {endpoint_pk: median(some) for endpoint_pk, some in values.items()}
 
 
-def _held(row: Suspension) -> Held:
-    return Held(started_at=row.started_at, until=row.ends_at, level=row.level, is_shadow=row.is_shadow)
+def _held(row: Suspension, *, is_stopped: bool) -> Held:
+    is_shadow = row.is_shadow or is_stopped
+    return Held(started_at=row.started_at, until=row.ends_at, level=row.level, is_shadow=is_shadow)
 
 
 def _why(
@@ -182,7 +192,9 @@ def _why(
     if word is ServiceState.EXCLUDED and holder:
         return f"{holder.tier}: {holder.reason}"
     if word in (ServiceState.SUSPENDED, ServiceState.WOULD_SUSPEND) and held:
-        return f"{pairs_in_words(held.culprits)} · level {held.level}"
+        is_idle = word is ServiceState.WOULD_SUSPEND and not held.is_shadow
+        stopped = " · enforcement is stopped" if is_idle else ""
+        return f"{pairs_in_words(held.culprits)} · level {held.level}{stopped}"
     if word is ServiceState.FAILING:
         return f"{', '.join(map(str, state.standing.streak_pairs))} · {state.standing.failing} in a row"
     if word is ServiceState.SILENT:

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 # Queries of each list for a logged-in viewer, session, user, permissions and the switch included.
 LISTS: Mapping[str, int] = {
     "canary_proberun": 8, "canary_round": 8, "canary_suspension": 8, "incidents_decision": 11,
-    "incidents_notification": 7, "routing_attempt": 9, "routing_capability": 8, "routing_endpoint": 14,
+    "incidents_notification": 7, "routing_attempt": 9, "routing_capability": 8, "routing_endpoint": 15,
     "routing_exclusion": 8, "routing_gateway": 7, "routing_givingway": 7, "routing_provider": 7,
     "routing_routedmodel": 8,
 }  # fmt: skip

@@ -51,7 +51,7 @@ def test_a_lift_ends_suspension_exclusion_and_streak_and_is_logged(
     held: Suspension, answer: str, judgement: str
 ) -> None:
     text = run("operator", "lift", held, reason="checked by hand", is_false_positive=answer)
-    assert "1 suspensions were lifted." in text
+    assert "Suspensions lifted: 1." in text
     held.refresh_from_db()
     assert (held.end_kind, held.judgement) == ("lift", judgement)
     assert Exclusion.objects.get().lifted_at is not None
@@ -98,7 +98,7 @@ def test_what_has_ended_already_is_refused_and_the_others_are_lifted(held: Suspe
     }
     ended = make.make_suspension(other, **times)
     text = run("operator", "lift", held, ended, reason="both", is_false_positive="no")
-    assert "1 suspensions were lifted." in text
+    assert "Suspensions lifted: 1." in text
     assert "The suspension of other has ended already." in text
     assert f'name="_selected_action" value="{ended.pk}"' in text
     assert f'name="_selected_action" value="{held.pk}"' not in text
@@ -117,7 +117,7 @@ def test_a_viewer_lifts_and_judges_nothing(held: Suspension) -> None:
 @pytest.mark.parametrize("judgement", ["correct", "unclear"])
 def test_a_judgement_is_stored_and_leaves_the_suspension_in_force(held: Suspension, judgement: str) -> None:
     assert "One odd answer proves nothing" in run("operator", "review", held)
-    assert "1 suspensions were judged." in run("operator", "review", held, reason="seen", judgement=judgement)
+    assert "Suspensions judged: 1." in run("operator", "review", held, reason="seen", judgement=judgement)
     held.refresh_from_db()
     assert (held.judgement, held.ended_at) == (judgement, None)
     assert held.judged_by is not None

@@ -126,7 +126,7 @@ def test_the_mode_is_switched_on_its_own_page_with_a_reason_and_its_consequences
     address = reverse("admin:routing_routedmodel_mode", args=[model.pk])
     client = make.make_client("owner")
     text = client.get(address).content.decode()
-    assert "1 suspensions in force, 0 would-suspends" in text
+    assert "suspensions in force: 1; would-suspends: 0" in text
     assert "Nobody has judged" in text
     assert (
         "This field is required" in client.post(address, {"mode": "observe", "reason": " "}).content.decode()
@@ -163,7 +163,7 @@ def run(role: str, address: str, action: str, *rows: Any, **values: Any) -> Any:
 
 def test_an_operator_asks_for_a_round_by_hand_and_is_told_when_one_runs() -> None:
     model = make.make_model()
-    assert "1 rounds were asked for" in run("operator", MODELS, "probe_now", model).content.decode()
+    assert "Rounds asked for: 1" in run("operator", MODELS, "probe_now", model).content.decode()
     assert Round.objects.get().is_manual
     text = run("owner", MODELS, "probe_now", model).content.decode()
     assert "A round of acme/one is running" in text
@@ -198,7 +198,7 @@ def test_a_mark_is_set_on_every_chosen_endpoint() -> None:
     text = run(
         "owner", ENDPOINTS, "change_marks", *endpoints, apply="yes", mark="protect", reason="key account"
     )
-    assert "The mark of 2 endpoints is set." in text.content.decode()
+    assert "Endpoints marked: 2." in text.content.decode()
     assert Endpoint.objects.filter(is_protected=True).count() == 2
     assert {row.reason for row in Decision.objects.all()} == {"Protected on: key account"}
 

@@ -32,7 +32,7 @@ def scheduled_round(model: RoutedModel, ago: timedelta) -> Round:
     """One scheduled round that started `ago`, carried out in this process."""
     claimed = rounds.claim_due(model, now=datetime.now(UTC) - ago)
     assert claimed is not None
-    closed = rounds.work(claimed.pk)
+    closed = rounds.work(claimed.pk, started_at=claimed.started_at)
     assert closed is not None
     return closed
 

@@ -13,7 +13,7 @@ from canary.domain.service_state import ServiceState
 from canary.models import ModelStanding, RoundStatus, Suspension
 from canary.selectors.lines import lines_of
 from incidents.models import Delivery, Notification
-from routing.models import Endpoint
+from routing.models import Endpoint, EnforcementSwitch
 from tests import factories as make
 from tests.fleets import ROUNDS, make_fleet
 
@@ -63,6 +63,17 @@ def test_a_suspension_holds_up_to_not_including_its_end_though_nobody_ended_it()
     assert Suspension.objects.get(pk=held.pk).ended_at is None
 
 
+def test_while_enforcement_is_stopped_no_suspension_keeps_anything_out() -> None:
+    make_fleet(NOW)
+    EnforcementSwitch.objects.filter(pk=1).update(is_stopped=True)
+    fleet = selectors.fleet(NOW)
+    line = next(line for card in fleet.cards for line in card.endpoints if line.tag == "deepinfra/fp8")
+    assert (line.state, line.why) == (
+        ServiceState.WOULD_SUSPEND, "language (de) · level 2 · enforcement is stopped"
+    )  # fmt: skip
+    assert fleet.tally.suspended == 0
+
+
 def test_an_exclusion_of_a_provider_for_another_model_does_not_count() -> None:
     one, other = make.make_model("acme/one"), make.make_model("acme/two")
     for model in (one, other):
@@ -92,7 +103,7 @@ def test_a_tracker_has_the_last_rounds_oldest_first_with_gaps() -> None:
         if result is not None:
             make.make_endpoint_round(round_, endpoint, result)
     endpoint = Endpoint.objects.select_related("model", "provider").get()
-    [line] = lines_of([endpoint], now=NOW).values()
+    [line] = lines_of([endpoint], now=NOW, is_stopped=False).values()
     assert line.marks == (Mark.CLEAN, Mark.FAILING, Mark.ABSENT, Mark.NOT_SCORED)
 
 
@@ -142,8 +153,8 @@ def test_what_was_not_delivered_is_said() -> None:
             key=str(number), severity="info", subject="s", body="b", status=status, created_at=NOW, due_at=NOW
         )
     words = selectors.fleet(NOW).undelivered_words
-    assert "1 notifications were given up" in words
-    assert "1 notifications reached nobody" in words
+    assert "Notifications given up: 1." in words
+    assert "because no mail is configured: 1." in words
 
 
 def test_the_fleet_is_read_in_so_many_queries_whatever_its_size_and_history(
@@ -161,6 +172,14 @@ def test_the_fleet_is_read_in_so_many_queries_whatever_its_size_and_history(
     make.make_round(model, started_at=NOW, status=RoundStatus.RUNNING)
     with django_assert_num_queries(QUERIES):
         selectors.fleet(NOW)
+
+
+def test_a_policy_that_cannot_be_read_is_said_and_takes_nothing_else_away() -> None:
+    make.make_model("acme/bad", policy={"floor": -1}, discovered_at=NOW)
+    make.make_model("acme/good", discovered_at=NOW)
+    bad, good = selectors.fleet(NOW).cards
+    assert bad.concerns[0].words.startswith("Its policy cannot be read")
+    assert (bad.facts.floor, good.facts.policy_error) == (2, "")
 
 
 def test_an_empty_fleet_is_read_too() -> None:
