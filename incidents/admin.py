@@ -142,9 +142,7 @@ class NotificationAdmin(ReadOnlyPage):
         """Back into the outbox."""
         count = notifications.resend(rows.values_list("pk", flat=True), now=timezone.now())
         level = messages.SUCCESS if count else messages.WARNING
-        self.message_user(
-            request, f"{count} of {len(rows)} notifications were put back into the outbox.", level
-        )
+        self.message_user(request, f"Put back into the outbox: {count} of {len(rows)}.", level)
 
     @admin.display(description="created", ordering="created_at")
     def created(self, row: Notification) -> SafeString:

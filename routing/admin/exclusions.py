@@ -37,7 +37,7 @@ LIFT = AskedAction(
     name="lift",
     title="Lift exclusions",
     button="Lift",
-    done="{count} exclusions were lifted.",
+    done="Exclusions lifted: {count}.",
     intro=(
         "From the moment of lifting, requests may reach these again; every process knows within a second.",
     ),

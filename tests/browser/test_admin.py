@@ -60,7 +60,7 @@ def test_an_operator_excludes_by_a_wrong_name_then_the_right_one_and_lifts_it(si
     expect(page.get_by_text("This field is required.")).to_be_visible()
     page.get_by_label("Reason").fill("they fixed it")
     page.get_by_role("button", name="Lift").click()
-    expect(page.get_by_text("1 exclusions were lifted.")).to_be_visible()
+    expect(page.get_by_text("Exclusions lifted: 1.")).to_be_visible()
     assert Exclusion.objects.get(entry="fireworks").lift_reason == "they fixed it"
     actions = Decision.objects.filter(actor="operator").order_by("pk").values_list("action", flat=True)
     assert list(actions) == ["exclude", "exclusion_lift"]
@@ -77,7 +77,7 @@ def test_an_operator_lifts_a_suspension_as_a_false_positive(site: Site) -> None:
     page.get_by_label("Reason").fill("our prompt was wrong")
     page.get_by_label("Yes: it should not have been suspended").check()
     page.get_by_role("button", name="Lift").click()
-    expect(page.get_by_text("1 suspensions were lifted.")).to_be_visible()
+    expect(page.get_by_text("Suspensions lifted: 1.")).to_be_visible()
     assert Suspension.objects.get(endpoint__tag="deepinfra/fp8").judgement == "false positive"
 
 

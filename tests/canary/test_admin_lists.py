@@ -23,6 +23,8 @@ LISTS: Mapping[str, int] = {
     "routing_exclusion": 8, "routing_gateway": 7, "routing_givingway": 7, "routing_provider": 7,
     "routing_routedmodel": 8,
 }  # fmt: skip
+# One more where the time is the database server's.
+ASKS_THE_CLOCK = ("routing_endpoint", "canary_suspension", "routing_exclusion")
 INLINE = re.compile(r"<style|<script(?![^>]*\ssrc=)|\sstyle=|\son[a-z]+=|javascript:", re.IGNORECASE)
 
 
@@ -65,10 +67,12 @@ def count_queries(address: str) -> int:
 
 def test_each_list_takes_so_many_queries_whatever_the_number_of_rows() -> None:
     make_rows()
+    asks_clock = ASKS_THE_CLOCK if connection.vendor == "postgresql" else ()
+    expected = {name: count + (name in asks_clock) for name, count in LISTS.items()}
     addresses = {name: reverse(f"admin:{name}_changelist") for name in LISTS}
-    assert {name: count_queries(address) for name, address in addresses.items()} == LISTS
+    assert {name: count_queries(address) for name, address in addresses.items()} == expected
     grow()
-    assert {name: count_queries(address) for name, address in addresses.items()} == LISTS
+    assert {name: count_queries(address) for name, address in addresses.items()} == expected
 
 
 def test_no_page_has_anything_inline() -> None:

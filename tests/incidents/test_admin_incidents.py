@@ -73,7 +73,7 @@ def test_an_operator_sends_again_what_was_given_up_or_had_no_channel() -> None:
     rows = [notification(status) for status in Delivery]
     data = {"action": "send_again", "_selected_action": [row.pk for row in rows], "index": 0}
     text = make.make_client("operator").post(NOTIFICATIONS, data, follow=True).content.decode()
-    assert "2 of 4 notifications were put back into the outbox." in text
+    assert "Put back into the outbox: 2 of 4." in text
     assert Notification.objects.filter(status=Delivery.PENDING, attempts=0).count() == 2
 
 

@@ -122,7 +122,7 @@ def test_lifting_asks_why_and_is_logged() -> None:
     assert "Lift exclusions" in lift("operator", row)
     assert "This field is required" in lift("operator", row, reason="")
     assert Exclusion.objects.get().lifted_at is None
-    assert "1 exclusions were lifted." in lift("operator", row, reason="fixed")
+    assert "Exclusions lifted: 1." in lift("operator", row, reason="fixed")
     row.refresh_from_db()
     assert (row.lift_reason, row.lifted_at is not None) == ("fixed", True)
     assert Decision.objects.get().action == "exclusion_lift"
