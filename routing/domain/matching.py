@@ -14,6 +14,9 @@ SERVICE_TIERS = frozenset({"flex", "priority"})
 MAX_NAME_LENGTH = 128
 """Longest slug or tag taken for one; the longest seen in the recordings has 22 characters."""
 
+MAX_SLUG_LENGTH = 100
+"""Longest base slug the catalogue takes in: its column holds no more."""
+
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]*(?:/[a-z0-9][a-z0-9._-]*)*")
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from routing.domain.matching import base_slug, normalise
+from routing.domain.matching import MAX_SLUG_LENGTH, base_slug, normalise
 from routing.gateways.base import (
     DiscoveredEndpoint,
     Discovery,
@@ -35,6 +35,8 @@ MAX_ENDPOINT_ROWS = 2_000
 """Rows read of one model's endpoint list; no model has had more than some dozens."""
 MAX_CATALOGUE_ROWS = 20_000
 """Rows read of the lists of providers and models, which had about 100 and 500."""
+MAX_STATUS = 2**31 - 1
+"""Largest status number read, of either sign: its column has 32 bits."""
 
 _Value = TypeVar("_Value")
 
@@ -164,7 +166,7 @@ def _endpoint(row: Mapping[str, Any]) -> DiscoveredEndpoint | None:
         prompt_price=as_price(pricing.get("prompt")),
         completion_price=as_price(pricing.get("completion")),
         request_price=as_price(pricing.get("request")),
-        status=as_int(row.get("status")),
+        status=_status(row.get("status")),
     )
 
 
@@ -196,9 +198,15 @@ def _smaller(first: int | None, second: int | None) -> int | None:
 
 def _tag(value: object) -> str | None:
     try:
-        return normalise(value) if isinstance(value, str) else None
+        tag = normalise(value) if isinstance(value, str) else None
     except ValueError:
         return None
+    return tag if tag is not None and len(base_slug(tag)) <= MAX_SLUG_LENGTH else None
+
+
+def _status(value: object) -> int | None:
+    number = as_int(value)
+    return number if number is not None and abs(number) <= MAX_STATUS else None
 
 
 def _count(value: object) -> int | None:

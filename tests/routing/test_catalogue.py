@@ -1,5 +1,6 @@
 """Rule C1, the catalogue's part, and the names of rule R4."""
 
+import json
 from datetime import timedelta
 from decimal import Decimal
 
@@ -17,6 +18,7 @@ from routing.catalogue import (
 )
 from routing.domain.discovery import CatalogueChange
 from routing.exclusions import add_runtime
+from routing.gateways.openrouter_catalogue import read_discovery, read_providers
 from routing.models import Capability, Endpoint, Exclusion, Provider
 from routing.versions import current_version
 from tests.routing.conftest import NOW, MakeModel, asked, decided, discovery, latest_decision, offered, told
@@ -199,6 +201,26 @@ def test_absurd_values_are_stored_as_unknown_or_cut(make_model: MakeModel, absur
     row = Capability.objects.get()
     assert (row.context_length, row.prompt_price) == (None, None)
     assert len(row.quantization) <= 30
+
+
+def test_c1_rows_that_no_column_holds_cost_only_themselves(make_model: MakeModel) -> None:
+    model = make_model()
+    rows = [
+        {"tag": "good/fp8", "provider_name": "n" * 500, "status": 2**31 - 1},
+        {"tag": "s" * 100 + "/fp8", "status": -(2**31) + 1},
+        {"tag": "odd/fp8", "status": 10**12},
+        {"tag": "s" * 101 + "/fp8"},
+    ]
+    listed = read_discovery(json.dumps({"data": {"endpoints": rows}}), model=model.slug)
+    apply_discovery(model, listed, now=NOW)
+    assert dict(model.endpoints.values_list("tag", "gateway_status")) == {
+        "good/fp8": 2**31 - 1,
+        "s" * 100 + "/fp8": -(2**31) + 1,
+        "odd/fp8": None,
+    }
+    names = read_providers(json.dumps({"data": [{"slug": "t" * size, "name": "T"} for size in (100, 101)]}))
+    store_providers(model.gateway, names, now=NOW)
+    assert list(Provider.objects.filter(display_name="T").values_list("slug", flat=True)) == ["t" * 100]
 
 
 def test_the_gateways_own_status_is_kept_to_be_shown(make_model: MakeModel) -> None:

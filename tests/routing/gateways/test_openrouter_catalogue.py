@@ -109,6 +109,10 @@ def test_a_price_is_a_decimal_or_none(price: object, expected: Decimal | None) -
         ("context_length", 10**30, None),
         ("context_length", True, None),
         ("status", -10, -10),
+        ("status", 2**31 - 1, 2**31 - 1),
+        ("status", 2**31, None),
+        ("status", 1 - 2**31, 1 - 2**31),
+        ("status", -(10**12), None),
         ("status", "normal", None),
         ("quantization", "x" * 100_000, "x" * 199 + "…"),
         ("quantization", "a\x00\nb", "a b"),
@@ -128,10 +132,18 @@ def test_a_hostile_field_costs_the_field_not_the_row(field: str, value: object, 
 
 @pytest.mark.parametrize(
     "row",
-    [{}, {"tag": ""}, {"tag": None}, {"tag": "a b"}, {"tag": "a\x00"}, {"tag": "a" * 200}, "x", None, []],
+    [
+        *({}, {"tag": ""}, {"tag": None}, {"tag": "a b"}, {"tag": "a\x00"}, "x", None, []),
+        *({"tag": "a" * 101}, {"tag": "a" * 101 + "/fp8"}, {"tag": "a/" + "b" * 127}),
+    ],
 )
 def test_a_row_without_a_usable_tag_is_left_out(row: object) -> None:
     assert [endpoint.tag for endpoint in discovery(row, {"tag": "b"}).endpoints] == ["b"]
+
+
+@pytest.mark.parametrize("tag", ["a" * 100, "a" * 100 + "/" + "b" * 27], ids=len)
+def test_c1_the_longest_slug_and_tag_are_taken_in(tag: str) -> None:
+    assert [endpoint.tag for endpoint in discovery({"tag": tag}).endpoints] == [tag]
 
 
 @pytest.mark.parametrize(
