@@ -172,11 +172,14 @@ def _write_statuses(endpoints: Iterable[Endpoint], rows: Mapping[str, Discovered
 
 
 def _providers(gateway: Gateway, names: Mapping[str, str], now: datetime) -> dict[str, Provider]:
-    """The providers of `names` (display name by base slug), made or refreshed."""
+    """The providers of `names` (display name by base slug), made or refreshed.
+
+    In the order of their slugs: models share providers, and two lists at once must not wait in a circle.
+    """
     Provider.objects.bulk_create(
         [
             Provider(gateway=gateway, slug=slug, display_name=name[:200], first_seen_at=now, last_seen_at=now)
-            for slug, name in names.items()
+            for slug, name in sorted(names.items())
         ],
         update_conflicts=True,
         unique_fields=["gateway", "slug"],

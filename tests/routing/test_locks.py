@@ -1,14 +1,16 @@
 """Rule C14: decisions for one model, runtime exclusions too, are taken one at a time under one lock."""
 
 import threading
+import time
 from collections.abc import Callable
 
 import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
+from routing.catalogue import store_providers
 from routing.exclusions import BadExclusion, add_runtime, lock_all_models, lock_model
-from routing.models import Exclusion, RoutedModel
+from routing.models import Exclusion, Provider, RoutedModel
 from routing.versions import bump_version, current_version
 from tests.routing.conftest import MakeModel, asked
 
@@ -81,6 +83,35 @@ def test_one_for_all_models_and_one_for_a_single_model_do_not_wait_in_a_circle(m
     singles = [exclude("beta", model) for model in models]
     assert in_threads(exclude("alpha"), *reversed(singles)) == []
     assert Exclusion.objects.count() == 6
+
+
+def test_lists_lock_the_providers_they_share_in_one_order(make_model: MakeModel) -> None:
+    """A list that waits for one provider holds none that another list may have to lock before that one."""
+    gateway = make_model("alpha", "beta", at=timezone.now()).gateway
+
+    def take_in() -> None:
+        store_providers(gateway, {"beta": "Beta AI", "alpha": "Alpha AI"}, now=timezone.now())
+        connection.close()
+
+    other = threading.Thread(target=take_in)
+    with transaction.atomic():
+        Provider.objects.select_for_update().get(slug="alpha")
+        other.start()
+        wait_until_somebody_waits()
+        assert Provider.objects.select_for_update(nowait=True).get(slug="beta")
+    other.join()
+
+
+def wait_until_somebody_waits() -> None:
+    with connection.cursor() as cursor:
+        for _ in range(1000):
+            cursor.execute(
+                "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+            )
+            if cursor.fetchone():
+                return
+            time.sleep(0.01)
+    raise AssertionError("nobody waits for a lock")
 
 
 def test_versions_are_raised_one_at_a_time(make_model: MakeModel) -> None:
