@@ -86,7 +86,11 @@ def test_every_decision_names_its_rule_and_whether_it_is_enforced(
     model = run(mode=mode)
     happens(model)
     decision = the_one(model, action)
-    assert (decision.rule, decision.is_enforced) == (rule, mode is Mode.ENFORCE)
+    assert (decision.rule, decision.is_enforced, decision.is_false_positive) == (
+        rule,
+        mode is Mode.ENFORCE,
+        False,
+    )
     has_end = action in (Action.SUSPEND, Action.RENEW)
     assert (decision.level is not None, decision.until is not None) == (has_end, has_end)
     assert decision.reason.strip()
