@@ -97,21 +97,19 @@ def test_lists_lock_the_providers_they_share_in_one_order(make_model: MakeModel)
     with transaction.atomic():
         Provider.objects.select_for_update().get(slug="alpha")
         other.start()
-        wait_until_somebody_waits()
+        wait_until_somebody_waits_for_us()
         assert Provider.objects.select_for_update(nowait=True).get(slug="beta")
     other.join()
 
 
-def wait_until_somebody_waits() -> None:
+def wait_until_somebody_waits_for_us() -> None:
     with connection.cursor() as cursor:
         for _ in range(1000):
-            cursor.execute(
-                "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-            )
+            cursor.execute("SELECT 1 FROM pg_locks WHERE pg_backend_pid() = ANY(pg_blocking_pids(pid))")
             if cursor.fetchone():
                 return
             time.sleep(0.01)
-    raise AssertionError("nobody waits for a lock")
+    raise AssertionError("nobody waits for this connection")
 
 
 def test_versions_are_raised_one_at_a_time(make_model: MakeModel) -> None:
