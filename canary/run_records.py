@@ -30,6 +30,8 @@ PROVIDERS_TO_BLAME_OURSELVES = 2
 # Text that may not be stored is not needed to pool beginnings: the flag beside it is.
 PROSE = frozenset({Contract.LATENCY, Contract.FILTERING, Contract.LANGUAGE})
 TEXT_LIMIT = 20_000
+# A probe costs cents; a larger or negative figure is not believed and the catalogue's price taken.
+MOST_USD = Decimal(100)
 WARM_UP_TEXT = (
     "The lamp by the window was still burning when she came down the stairs and opened the heavy door. " * 2
 )
@@ -236,8 +238,9 @@ def _measurements(exchange: Exchange) -> dict[str, Any]:
 
 def _cost(run: ProbeRun, exchange: Exchange) -> Decimal | None:
     """The reported cost; by the catalogue's price when an answer came without one; None when nothing did."""
-    if exchange.usage.cost_usd is not None:
-        return exchange.usage.cost_usd
+    reported = exchange.usage.cost_usd
+    if reported is not None and 0 <= reported <= MOST_USD:
+        return reported
     if exchange.first_token_ms is None:
         return None
     capability = Capability.objects.filter(

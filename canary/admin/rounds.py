@@ -98,11 +98,13 @@ class ProbeRunAdmin(ReadOnlyPage):
     ordering = ("-id",)
     fields = (
         ("round", "endpoint"), ("contract", "language", "ordinal"), ("judged", "reason", "http_status"),
-        ("sent", "done"), ("first_text", "first_token_ms", "total_ms"),
+        ("sent", "done"), ("first_text", "first_token", "total"),
         ("prompt_tokens", "completion_tokens", "cost_usd"), ("served_by", "generation_id"),
         ("prompt_id", "variant", "probe_version"), "shown_evidence", "shown_text",
     )  # fmt: skip
-    readonly_fields = ("judged", "sent", "done", "first_text", "shown_evidence", "shown_text")
+    readonly_fields = (
+        "judged", "sent", "done", "first_text", "first_token", "total", "shown_evidence", "shown_text",
+    )  # fmt: skip
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """The list does without the wide columns."""
@@ -132,7 +134,17 @@ class ProbeRunAdmin(ReadOnlyPage):
     @admin.display(description="first text", ordering="ttft_ms")
     def first_text(self, row: ProbeRun) -> str:
         """Time to the first answer text."""
-        return f"{row.ttft_ms:,.0f} ms" if row.ttft_ms is not None else NOTHING
+        return _milliseconds(row.ttft_ms)
+
+    @admin.display(description="first token of any kind")
+    def first_token(self, row: ProbeRun) -> str:
+        """Reasoning included."""
+        return _milliseconds(row.first_token_ms)
+
+    @admin.display(description="whole answer")
+    def total(self, row: ProbeRun) -> str:
+        """Time to its end."""
+        return _milliseconds(row.total_ms)
 
     @admin.display(description="evidence")
     def shown_evidence(self, row: ProbeRun) -> SafeString:
@@ -143,3 +155,7 @@ class ProbeRunAdmin(ReadOnlyPage):
     def shown_text(self, row: ProbeRun) -> SafeString | str:
         """The answer, escaped; removed after some days, or never kept."""
         return format_html('<pre class="rw-block">{}</pre>', row.text) if row.text else "not kept"
+
+
+def _milliseconds(value: float | None) -> str:
+    return f"{value:,.0f} ms" if value is not None else NOTHING

@@ -196,7 +196,7 @@ def _why(
         stopped = " · enforcement is stopped" if is_idle else ""
         return f"{pairs_in_words(held.culprits)} · level {held.level}{stopped}"
     if word is ServiceState.FAILING:
-        return f"{', '.join(map(str, state.standing.streak_pairs))} · {state.standing.failing} in a row"
+        return f"{pairs_in_words(state.standing.streak_pairs)} · {state.standing.failing} in a row"
     if word is ServiceState.SILENT:
         return f"{state.standing.silent_rounds} rounds without an answer"
     if word is ServiceState.NOT_ADMITTED:
@@ -205,10 +205,9 @@ def _why(
 
 
 def pairs_in_words(pairs: Iterable[Sequence[str | None]]) -> str:
-    """`[contract, language]` pairs as `language (de), latency`."""
-    return ", ".join(
-        f"{contract} ({language})" if language else str(contract) for contract, language in pairs
-    )
+    """`[contract, language]` pairs as `language (de), structured output`."""
+    words = ((str(contract).replace("_", " "), language) for contract, language in pairs)
+    return ", ".join(f"{contract} ({language})" if language else contract for contract, language in words)
 
 
 def _until(word: ServiceState, state: EndpointState, holder: ExclusionRow | None) -> datetime | None:

@@ -9,6 +9,7 @@ Moments are given in intervals after `START`; an interval is half an hour, so a 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from canary.domain import suspension
 from canary.domain.capacity import EndpointState, Held, ModelState, Rung
@@ -46,7 +47,7 @@ def language(word: str) -> str | None:
     return names[0] if names else None
 
 
-def facts(tag: str, word: str, **flags: bool) -> EndpointFacts:
+def facts(tag: str, word: str, **flags: Any) -> EndpointFacts:
     """What a round learned of one endpoint; its provider is the tag up to a slash."""
     return EndpointFacts(
         tag=tag, provider=tag.partition("/")[0], language=language(word), verdicts=verdicts(word), **flags

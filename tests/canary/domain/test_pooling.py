@@ -117,3 +117,17 @@ def test_a_missing_result_is_unreachable() -> None:
 def test_beginnings_say_nothing_where_the_language_was_not_asked() -> None:
     filtering = RunFacts(contract=Contract.FILTERING, verdict=PASS, reason=Reason.OK, begins_corrupt=True)
     assert Contract.LANGUAGE not in pool([latency(corrupt=True), filtering]).verdicts
+
+
+@pytest.mark.parametrize(
+    "runs",
+    [
+        pytest.param(language(FAIL), id="a fail whose confirmations never ran"),
+        pytest.param([latency(corrupt=True), *language(PASS)], id="one corrupt beginning, never confirmed"),
+    ],
+)
+def test_without_the_confirmations_it_was_owed_a_language_verdict_decides_nothing(
+    runs: list[RunFacts],
+) -> None:
+    pooled = pool(runs)
+    assert (language_of(pooled), pooled.is_incomplete) == (INCONCLUSIVE, True)
