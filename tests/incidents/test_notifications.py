@@ -11,11 +11,10 @@ from datetime import UTC, datetime, timedelta
 from email.message import EmailMessage
 from pathlib import Path
 from random import Random
-from urllib.parse import urlsplit
 
 import pytest
 from django.conf import settings as live_settings
-from django.db import connection, connections, transaction
+from django.db import connections, transaction
 from pytest_django import Settings
 
 from config.settings import mail
@@ -24,6 +23,7 @@ from incidents.domain.actions import Action, Severity
 from incidents.domain.outbox import RetryPolicy
 from incidents.models import Decision, Delivery, Notification
 from tests.incidents.smtp_server import Mailbox, smtp_server
+from tests.services import workers
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 POLICY = RetryPolicy(most_attempts=3)
@@ -289,20 +289,11 @@ def start_sender(port: int) -> subprocess.Popen[bytes]:
         "from incidents import notifications\n"
         f"notifications.deliver_due(datetime.fromisoformat({NOW.isoformat()!r}))\n"
     )
-    environment = {
-        **os.environ, "DATABASE_URL": database_url(), "SITE_URL": live_settings.SITE_URL,
-        "EMAIL_URL": f"smtp://127.0.0.1:{port}", "MAIL_TO": "ops@example.org",
-    }  # fmt: skip
+    variables = workers.environment(
+        EMAIL_URL=f"smtp://127.0.0.1:{port}", MAIL_TO="ops@example.org", SITE_URL=live_settings.SITE_URL
+    )
     root = Path(live_settings.BASE_DIR)
-    return subprocess.Popen([sys.executable, "-c", code], env=environment, cwd=root, stdin=subprocess.PIPE)
-
-
-def database_url() -> str:
-    """The address of the database this test uses."""
-    name = connection.settings_dict["NAME"]
-    if connection.vendor == "sqlite":
-        return f"sqlite:///{name}"
-    return urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{name}").geturl()
+    return subprocess.Popen([sys.executable, "-c", code], env=variables, cwd=root, stdin=subprocess.PIPE)
 
 
 @pytest.mark.postgres
