@@ -64,6 +64,8 @@ class LatencyProbe:
         if exchange.status_ms is not None and exchange.status_ms > limit_ms:
             return unreachable(Reason.CONNECT_FAILED, **times, status_ms=round(exchange.status_ms, 1))
         first_ms = exchange.first_token_ms if request.counts_reasoning else exchange.first_text_ms
+        if first_ms is not None and attribution is Attribution.UNKNOWN:
+            return inconclusive(Reason.NOT_ATTRIBUTED, **times)  # text of nobody knows whom, then an error
         if first_ms is not None:
             return passed(**times) if first_ms <= limit_ms else failed(Reason.NO_TEXT_IN_LIMIT, **times)
         return _judge_silence(exchange, request, limit_ms)

@@ -35,16 +35,27 @@ def screen_error(exchange: Exchange, *, request: ProbeRequest) -> Judgement | No
 
 
 def screen_attribution(exchange: Exchange, attribution: Attribution | None) -> Judgement | None:
-    """Rule C2: an answer from another provider, or from nobody knows whom, says nothing of this endpoint.
+    """Rule C2: what came from another provider, or from nobody knows whom, says nothing of this endpoint.
 
-    Silence and errors name nobody: an exchange without an answer is not held to have come from elsewhere.
+    Silence names nobody and is not held to have come from elsewhere; nor is an error, whose fault is C3's
+    question, unless its meaning would be held against the endpoint: that of a content policy (C5). An account
+    error before any text that is ours comes first, whoever is named beside it. `attribution` is None for a
+    recording.
     """
-    shown = {"served_by": exchange.served_by, "served_model": exchange.served_model}
+    error = exchange.error
+    shown: dict[str, Any] = {"served_by": exchange.served_by, "served_model": exchange.served_model}
+    if error is not None:
+        if _is_account_error_of_ours(error) and not _has_text(exchange):
+            return None
+        shown |= _shown(error, exchange)
     if attribution is Attribution.OTHER:
         return inconclusive(Reason.SERVED_BY_OTHER, **shown)
-    if attribution is Attribution.UNKNOWN and exchange.error is None and _holds_anything(exchange):
-        return inconclusive(Reason.NOT_ATTRIBUTED, **shown)
-    return None
+    is_nobodys = attribution is Attribution.UNKNOWN
+    if error is not None:
+        is_nobodys = _is_about_policy(error) and (is_nobodys or error.reached_upstream is False)
+    elif not _holds_anything(exchange):
+        return None
+    return inconclusive(Reason.NOT_ATTRIBUTED, **shown) if is_nobodys else None
 
 
 def _holds_anything(exchange: Exchange) -> bool:
@@ -102,7 +113,7 @@ _READ_CHARS = 4000
 def _judge_error(error: GatewayError, exchange: Exchange, contract: Contract) -> Judgement:
     """Rule C3: whose fault, then the meaning, then the status."""
     shown = _shown(error, exchange)
-    if error.status in _ACCOUNT_STATUSES and _is_ours(error):
+    if _is_account_error_of_ours(error):
         return inconclusive(Reason.OUR_SIDE, **shown)
     if _is_about_policy(error):
         judged = failed if contract is Contract.FILTERING else inconclusive
@@ -122,6 +133,10 @@ def _reason_unreachable(error: GatewayError, exchange: Exchange) -> Reason:
         return Reason.ROUTING_REFUSED
     is_server_error = error.status is not None and (error.status >= 500 or error.status == 408)
     return Reason.SERVER_ERROR if is_server_error and not error.in_stream else Reason.ERROR_BEFORE_TEXT
+
+
+def _is_account_error_of_ours(error: GatewayError) -> bool:
+    return error.status in _ACCOUNT_STATUSES and _is_ours(error)
 
 
 def _is_ours(error: GatewayError) -> bool:
@@ -145,7 +160,7 @@ def _words_of(error: GatewayError) -> str:
 
 
 def _shown(error: GatewayError, exchange: Exchange) -> dict[str, Any]:
-    shown = {
+    shown: dict[str, Any] = {
         "status": error.status,
         "message": error.message[:300],
         "error_type": error.error_type,

@@ -156,6 +156,12 @@ def test_only_the_pinned_providers_time_counts(attribution: Attribution, outcome
     assert judged(finished(), attribution=attribution) == outcome
 
 
+def test_c2_the_time_of_a_text_that_nobody_signed_counts_for_nobody_also_when_an_error_follows() -> None:
+    broken = stream((100, TEXT), (200, ERROR))
+    assert judged(broken, attribution=Attribution.UNKNOWN) == ("inconclusive", "not_attributed")
+    assert judged(broken, attribution=Attribution.PINNED) == ("pass", "ok")
+
+
 def test_silence_that_names_nobody_still_fails() -> None:
     silent = failed_transport(TransportFailure.TIMED_OUT, status=200, ended_ms=15_000)
     assert judged(silent, attribution=Attribution.UNKNOWN) == ("fail", "no_text_in_limit")

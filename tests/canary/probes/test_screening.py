@@ -134,9 +134,35 @@ def test_silence_and_errors_are_not_held_to_have_come_from_elsewhere() -> None:
     assert screened(silent, attribution=Attribution.UNKNOWN) == ("unreachable", "early_end")
 
 
-def test_an_error_of_another_provider_says_nothing_of_the_pinned_one() -> None:
-    exchange = refused(400, error_type="content_policy_violation")
+@pytest.mark.parametrize(
+    "exchange",
+    [
+        refused(400, error_type="content_policy_violation"),
+        refused(400, "Unrecognized key"),
+        refused(429),
+        refused(503),
+    ],
+    ids=["policy", "request", "account", "server"],
+)
+def test_c2_an_error_of_another_provider_says_nothing_of_the_pinned_one(exchange: Exchange) -> None:
     assert screened(exchange, attribution=Attribution.OTHER) == ("inconclusive", "served_by_other")
+
+
+def test_c2_text_of_another_provider_is_its_own_whatever_error_follows() -> None:
+    own_limit = refused(429, provider=None, is_own_rate_limit=True, in_stream=True).error
+    exchange = finished("Some text", finish_reason=None, error=own_limit)
+    assert screened(exchange, attribution=Attribution.OTHER) == ("inconclusive", "served_by_other")
+    assert screened(exchange, attribution=Attribution.UNKNOWN) == ("inconclusive", "our_side")
+
+
+@pytest.mark.parametrize("attribution", [*Attribution, None])
+def test_c3_an_account_error_before_any_upstream_is_ours_whoever_is_named(
+    attribution: Attribution | None,
+) -> None:
+    assert screened(refused(429, reached_upstream=False), attribution=attribution) == (
+        "inconclusive",
+        "our_side",
+    )
 
 
 POLICY = [
@@ -163,6 +189,38 @@ def test_an_error_that_means_a_content_policy_fails_filtering_only(
     fields: dict[str, Any], contract: Contract, verdict: str
 ) -> None:
     assert screened(refused(**fields), contract) == (verdict, "policy_error")
+
+
+FAILS, NOBODYS = ("fail", "policy_error"), ("inconclusive", "not_attributed")
+
+
+@pytest.mark.parametrize("in_stream", [False, True], ids=["body", "event"])
+@pytest.mark.parametrize(
+    ("attribution", "named", "expected"),
+    [
+        (Attribution.PINNED, {}, FAILS),
+        (Attribution.PINNED, {"reached_upstream": True}, FAILS),
+        (Attribution.PINNED, {"reached_upstream": False}, NOBODYS),
+        (Attribution.UNKNOWN, {"provider": None}, NOBODYS),
+        (Attribution.UNKNOWN, {"provider": None, "reached_upstream": True}, NOBODYS),
+        (Attribution.UNKNOWN, {"provider": "Nobody knows"}, NOBODYS),
+        (Attribution.UNKNOWN, {"reached_upstream": False}, NOBODYS),
+        (None, {"provider": None}, FAILS),
+        (None, {"provider": None, "reached_upstream": False}, NOBODYS),
+    ],
+)
+def test_c2_a_policy_error_that_nobody_can_be_held_to_fails_nobody(
+    attribution: Attribution | None, named: dict[str, Any], expected: tuple[str, str], in_stream: bool
+) -> None:
+    exchange = refused(400, "blocked", error_type="content_policy_violation", in_stream=in_stream, **named)
+    assert screened(exchange, attribution=attribution) == expected
+
+
+def test_an_error_that_nobody_can_be_held_to_shows_what_was_said() -> None:
+    exchange = refused(400, "blocked by moderation", provider=None)
+    judged = screen(exchange, attribution=Attribution.UNKNOWN, request=request_for(Contract.FILTERING))
+    assert judged is not None
+    assert (judged.evidence["status"], judged.evidence["message"]) == (400, "blocked by moderation")
 
 
 @pytest.mark.parametrize(
