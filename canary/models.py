@@ -131,7 +131,7 @@ class ProbeRun(models.Model):
     probe_version = models.PositiveSmallIntegerField(default=1)
     prompt_id = models.CharField(max_length=60, blank=True)
     language = models.CharField(max_length=8, blank=True)
-    variant = models.PositiveSmallIntegerField(default=0)
+    variant = models.PositiveIntegerField(default=0)
     verdict = models.CharField(max_length=12, choices=VerdictChoices.choices, blank=True)
     reason = models.CharField(max_length=24, choices=ReasonChoices.choices, blank=True)
     evidence = models.JSONField(default=dict)
