@@ -252,16 +252,8 @@ def _tell(step: Step, row: DecisionRow, decision: Decision, state: ModelState) -
     )
     left = production_providers(state, counts_shadows=not state.is_enforcing)
     names = ", ".join(sorted(left)) or "none"
-    body = "\n".join(
-        line
-        for line in (
-            decision.reason,
-            f"Until {decision.until:%Y-%m-%d %H:%M} UTC." if decision.until else "",
-            f"Providers left in production: {len(left)} ({names}); floor {step.policy.floor}.",
-            NEXT.get(decision.action, ""),
-        )
-        if line
-    )
+    capacity = f"Providers left in production: {len(left)} ({names}); floor {step.policy.floor}."
+    body = "\n".join(filter(None, (decision.reason, capacity, NEXT.get(decision.action))))
     subject = f"{step.model.slug}{' / ' + decision.endpoint if decision.endpoint else ''}: {verb}"
     notifications.tell(
         row,
