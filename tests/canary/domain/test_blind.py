@@ -157,3 +157,9 @@ def test_blindness_changes_no_streak() -> None:
     model.round(6, A_AND_B | {"x": "L-"})
     assert model.about("x") == ["6 suspend x"]
     assert replace(model.state, endpoints={}).is_blind is False
+
+
+def test_a_switch_between_observe_and_enforce_is_no_round() -> None:
+    model = run(mode=Mode.OBSERVE).rounds("x L+")
+    model.switch(2, Mode.ENFORCE)
+    assert model.wait(3.1) == ["3 blind"]

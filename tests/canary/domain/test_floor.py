@@ -289,3 +289,10 @@ def test_max_share_counts_suspended_providers_not_endpoints() -> None:
 )
 def test_the_floor_is_a_policy_value(floor: int, decided: str) -> None:
     assert run(policy=Policy(floor=floor)).rounds("x L- L-").about("x") == [f"1 {decided} x"]
+
+
+def test_max_share_is_of_serving_providers() -> None:
+    gone = endpoint_state("gone", suspension=held(0, 1), is_serving=False)
+    state = model_of(endpoint_state("x"), gone, *(endpoint_state(tag) for tag in "abcd"))
+    assert is_share_kept(state, "x", Policy(max_share=0.2), counts_shadows=False)
+    assert not is_share_kept(state, "x", Policy(max_share=0.19), counts_shadows=False)
