@@ -16,6 +16,8 @@ COVERED_QUANTIZATIONS: Mapping[str, frozenset[str]] = {
 }
 """Names that stand for several (OpenRouter's provider selection page); any other stands for itself."""
 UNKNOWN_QUANTIZATION = "unknown"
+FITTING_KEYS = ("quantizations", "max_price")
+"""The preferences that `is_fitting` looks at."""
 TOKENS_PER_PRICE = Decimal(1_000_000)
 """`max_price` is in USD per million tokens, the catalogue's prices are per token."""
 

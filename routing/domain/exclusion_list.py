@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from routing.domain.admission import FITTING_KEYS
 from routing.domain.exclusion_rows import ExclusionRow
 from routing.domain.giving_way import Index, decide
 from routing.domain.matching import base_slug, is_service_tier
@@ -12,12 +13,16 @@ from routing.domain.preferences import checked, fresh
 
 
 class NoRouteLeft(Exception):
-    """Nothing could serve the request, so it is not sent (rule R2). `held` says what holds each endpoint."""
+    """Nothing could serve the request, so it is not sent (rule R2).
+
+    `held` says what holds each endpoint; it is empty where none serves that the production preferences admit.
+    """
 
     def __init__(self, models: Sequence[str], held: Mapping[str, str]) -> None:
         self.models = tuple(models)
         self.held = dict(held)
         shown = "; ".join(f"{tag} by {holder}" for tag, holder in list(self.held.items())[:10])
+        shown = shown or "none that serves is admitted by the production preferences"
         super().__init__(
             f"No endpoint is left that could serve {', '.join(models) or 'the request'}: {shown}."
         )
@@ -63,7 +68,7 @@ class Plan:
     """What requests for one model, or for several at once, carry.
 
     `entries` are all in force; `sent` is the list without what gave way. `candidates` are the endpoints that
-    serve and are admitted, empty when that is not known: then nothing gives way on guesswork. `defaults` are
+    serve and are admitted, None when that is not known: then nothing is decided on guesswork. `defaults` are
     the model's production preferences, `tags_of` every tag ever seen by base slug. `valid_until_s` is in
     seconds since the epoch. `ready` is the finished object for callers without wishes, None when nothing is
     left for them.
@@ -72,7 +77,7 @@ class Plan:
     models: tuple[str, ...]
     entries: tuple[ExclusionRow, ...]
     sent: SentList
-    candidates: tuple[str, ...]
+    candidates: tuple[str, ...] | None
     defaults: Mapping[str, Any]
     tags_of: Mapping[str, Sequence[str]]
     valid_until_s: float
@@ -82,13 +87,13 @@ class Plan:
     @cached_property
     def free(self) -> frozenset[str]:
         """The candidates that the list does not exclude."""
-        return frozenset(tag for tag in self.candidates if not self.sent.holds(tag))
+        return frozenset(tag for tag in self.candidates or () if not self.sent.holds(tag))
 
     @cached_property
     def reached(self) -> Mapping[str, Sequence[str]]:
         """The candidates that each name reaches, as the gateway reads it."""
         found: dict[str, list[str]] = {}
-        for tag in self.candidates:
+        for tag in self.candidates or ():
             base = base_slug(tag)
             found.setdefault(tag, []).append(tag)
             if base != tag and not is_service_tier(tag):
@@ -119,6 +124,8 @@ class Plan:
         merged = {**fresh(self.defaults), **wishes} if self.defaults else wishes
         own = _united(self.defaults.get("ignore"), wishes.get("ignore"))
         limit = _limiting_key(merged)
+        if self._admits_nothing(merged, limit):
+            raise NoRouteLeft(self.models, {})
         inside: Sequence[str] = merged[limit] if limit else ()
         sent, gave_way = self._list_for(inside, own)
         preferences = {key: value for key, value in merged.items() if value is not None}
@@ -135,11 +142,24 @@ class Plan:
         preferences["ignore"] = ignore
         return Choice(preferences, gave_way)
 
+    def _admits_nothing(self, merged: Mapping[str, Any], limit: str | None) -> bool:
+        """Whether it is known that the production preferences, as far as `merged` keeps them, admit nothing.
+
+        What the caller put in their place is his own knowledge: what he names may serve since the list was read.
+        """
+        if self.candidates is None:
+            return False
+        if not self.candidates:
+            return all(merged.get(key) == self.defaults.get(key) for key in FITTING_KEYS)
+        if limit is None or merged[limit] != self.defaults.get(limit):
+            return False
+        return self.reached.keys().isdisjoint(merged[limit])
+
     def _list_for(
         self, inside: Sequence[str], own: Sequence[str]
     ) -> tuple[SentList, tuple[ExclusionRow, ...]]:
         """The list for a caller who allows `inside` (nothing: everything) and ignores `own` (rule R2)."""
-        candidates: Sequence[str] = self.candidates
+        candidates: Sequence[str] = self.candidates or ()
         if inside:
             candidates = [tag for name in inside for tag in self.reached.get(name, ())]
         if not candidates:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from routing.domain.admission import FITTING_KEYS
 from routing.domain.exclusion_list import Plan, SentList
 from routing.domain.exclusion_rows import ExclusionRow, ModelRow, Rows
 from routing.domain.matching import base_slug
@@ -64,13 +65,16 @@ class Snapshot:
         return plan
 
     def _key(self, model: str) -> str:
-        """The key of the model's plan: its own, its base model's when it is a variant, or everybody else's."""
+        """The key of the model's plan: its own, its base model's when it is a variant, or everybody else's.
+
+        A variant of a model that has nothing gets a plan of its own, in which that is not known.
+        """
         if (model,) in self._plans:
             return model
         slug = model.strip().lower()
         for key in (slug, slug.partition(":")[0]):
             if (key,) in self._plans:
-                return key
+                return slug if self._plans[key,].candidates == () else key
         return ANY_OTHER
 
     def _plan_of_one(self, key: str, now: datetime) -> Plan:
@@ -91,12 +95,13 @@ class Snapshot:
         is_known = known_until is not None and now < known_until
         if known_until is not None and is_known:
             ends.append(known_until)
+        defaults = self._readable(source) if source else {}
         return Plan(
             models=(key,) if key else (),
             entries=tuple(entries),
             sent=self._sent(entries),
-            candidates=source.admitted if source and is_known else (),
-            defaults=self._readable(source) if source else {},
+            candidates=_candidates(key, source, defaults) if source and is_known else None,
+            defaults=defaults,
             tags_of=self._tags_of,
             valid_until_s=min(ends).timestamp() if ends else FOREVER_S,
         ).finished()
@@ -114,13 +119,13 @@ class Snapshot:
         """
         plans = [self.plan((key,), now_s) for key in keys]
         entries = {row.key: row for plan in plans for row in plan.entries if row not in plan.gave_way}
-        is_known = all(plan.candidates for plan in plans)
-        candidates = dict.fromkeys(tag for plan in plans for tag in plan.candidates)
+        candidates = dict.fromkeys(tag for plan in plans for tag in plan.candidates or ())
+        is_known = all(plan.candidates is not None for plan in plans) and (candidates or _fit_alike(plans))
         return Plan(
             models=tuple(key for key in keys if key),
             entries=tuple(entries.values()),
             sent=SentList.of(entries.values(), self._tags_of),
-            candidates=tuple(candidates) if is_known else (),
+            candidates=tuple(candidates) if is_known else None,
             defaults=plans[0].defaults,
             tags_of=self._tags_of,
             valid_until_s=min(plan.valid_until_s for plan in plans),
@@ -136,6 +141,24 @@ class Snapshot:
                 problem = f"The preferences of {source.slug}: {mistake}"
                 self.problems = tuple(dict.fromkeys((*self.problems, problem)))
         return found
+
+
+def _candidates(key: str, source: ModelRow, defaults: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """What serves and is admitted, by a list that is known; None when it does not say.
+
+    That nothing is admitted is known of the listed model itself, not of a variant, which may have endpoints of
+    its own, and by preferences that are sent, not by one that cannot be read.
+    """
+    if source.admitted:
+        return source.admitted
+    are_sent = all(name in defaults for name in FITTING_KEYS if source.preferences.get(name))
+    return () if source.slug.lower() == key and are_sent else None
+
+
+def _fit_alike(plans: Sequence[Plan]) -> bool:
+    """Whether what the first model's preferences admit of each is what its own do."""
+    wanted = [[plan.defaults.get(name) for name in FITTING_KEYS] for plan in plans]
+    return all(own == wanted[0] for own in wanted)
 
 
 def _by_provider(tags: Iterable[str]) -> dict[str, tuple[str, ...]]:

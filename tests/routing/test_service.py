@@ -3,6 +3,8 @@
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,7 @@ from routing import service, snapshot
 from routing.service import CallerMistake, NoRouteLeft, build_request, provider_preferences
 from routing.snapshot import Refresher
 from routing.snapshot_file import SnapshotFile
-from tests.routing.domain.rows import builtin, excluded
+from tests.routing.domain.rows import builtin, excluded, model
 from tests.routing.test_snapshot import Tables, rows_with
 
 MODEL = "author/model"
@@ -57,6 +59,18 @@ def test_if_nothing_can_serve_the_call_fails_at_once(tables: Tables) -> None:
         build_request(MODEL, MESSAGES)
     assert caught.value.models == (MODEL,)
     assert caught.value.held == {"alpha": "the builtin tier", "beta": "the builtin tier"}
+
+
+def test_r2_if_the_production_preferences_admit_nothing_that_serves_the_call_fails_at_once(
+    tables: Tables,
+) -> None:
+    watched = model(preferences={"quantizations": ["fp8"]}, discovered_at=datetime.now(tz=UTC))
+    tables.rows = replace(rows_with(), models=(watched,))
+    with pytest.raises(NoRouteLeft, match="none that serves is admitted"):
+        build_request(MODEL, MESSAGES)
+    with pytest.raises(NoRouteLeft, match="none that serves is admitted"):
+        provider_preferences(MODEL)
+    assert provider_preferences(MODEL, {"quantizations": ["fp4"]}) == {"quantizations": ["fp4"], "ignore": []}
 
 
 @pytest.mark.parametrize(

@@ -314,6 +314,67 @@ def test_with_an_unknown_or_day_old_catalogue_nothing_gives_way_on_guesswork(col
         preferences(compiled, {"only": ["alpha"]})
 
 
+ADMITS_NONE = {"quantizations": ["fp8"]}
+
+
+@pytest.mark.parametrize(
+    ("watched", "provider"),
+    [
+        pytest.param(model(preferences=ADMITS_NONE), None, id="none of that quantization serves"),
+        pytest.param(model(preferences=ADMITS_NONE), {"only": ["alpha"]}, id="whatever the caller names"),
+        pytest.param(model(preferences=ADMITS_NONE), ADMITS_NONE, id="also when the caller says it again"),
+        pytest.param(model(preferences={"max_price": {"prompt": 1}}), None, id="none so cheap serves"),
+        pytest.param(model(serving=["alpha"], preferences={"only": ["gone"]}), None, id="what is named left"),
+        pytest.param(model(), None, id="nothing serves"),
+    ],
+)
+def test_r2_where_the_production_preferences_admit_nothing_that_serves_the_call_fails_at_once(
+    watched, provider
+) -> None:
+    with pytest.raises(
+        NoRouteLeft, match="none that serves is admitted by the production preferences"
+    ) as caught:
+        preferences(snapshot(excluded("beta"), models=[watched]), provider)
+    assert (caught.value.models, caught.value.held) == ((MODEL,), {})
+
+
+@pytest.mark.parametrize(
+    ("watched", "provider"),
+    [
+        pytest.param(model(preferences=ADMITS_NONE), {"quantizations": ["fp4"]}, id="another quantization"),
+        pytest.param(model(preferences=ADMITS_NONE), {"quantizations": None}, id="any quantization"),
+        pytest.param(model(), {"max_price": {"prompt": 9}}, id="a price of the caller's"),
+        pytest.param(model(serving=["a"], preferences={"only": ["gone"]}), {"only": None}, id="no only"),
+        pytest.param(model(serving=["a"], preferences={"only": ["gone"]}), {"only": ["b"]}, id="his only"),
+        pytest.param(model(preferences={"quantizations": 8}), None, id="a preference that is not sent"),
+    ],
+)
+def test_r2_what_the_caller_puts_in_their_place_is_his_own_knowledge(watched, provider) -> None:
+    assert preferences(snapshot(canary("alpha"), models=[watched]), provider)["ignore"] == ["alpha"]
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"discovered_at": None},
+        {"discovered_at": NOW - timedelta(hours=24)},
+        {"is_gone": True},
+    ],
+    ids=["never read", "a day old", "model gone"],
+)
+def test_r2_with_an_unknown_or_day_old_catalogue_no_call_fails_on_guesswork(columns) -> None:
+    compiled = snapshot(models=[model(preferences=ADMITS_NONE, **columns)])
+    assert preferences(compiled) == {**ADMITS_NONE, "ignore": []}
+
+
+def test_r2_that_the_base_model_has_nothing_says_nothing_of_a_variant() -> None:
+    compiled = snapshot(models=[model(preferences=ADMITS_NONE)])
+    assert preferences(compiled, None, f"{MODEL}:free") == {**ADMITS_NONE, "ignore": []}
+    own = model(f"{MODEL}:free", preferences=ADMITS_NONE)
+    with pytest.raises(NoRouteLeft):
+        preferences(snapshot(models=[model(), own]), None, f"{MODEL}:free")
+
+
 def test_a_catalogue_just_younger_than_a_day_is_known() -> None:
     young = model(serving=["alpha"], discovered_at=NOW - timedelta(hours=24) + timedelta(seconds=1))
     assert preferences(snapshot(canary("alpha"), models=[young]))["ignore"] == []
@@ -344,6 +405,25 @@ def test_of_several_models_one_without_a_route_does_not_stop_the_others() -> Non
 def test_of_several_models_an_unknown_one_leaves_nothing_to_guess() -> None:
     compiled = snapshot(builtin("alpha", model=None), models=[model(serving=["alpha"])])
     assert preferences(compiled, None, MODEL, "some/unknown")["ignore"] == ["alpha"]
+
+
+def test_r2_of_several_models_one_that_has_nothing_leaves_the_others_to_decide_what_gives_way() -> None:
+    empty, other = model("author/first"), model("author/second", ["beta"])
+    compiled = snapshot(canary("beta", model="author/second"), models=[empty, other])
+    assert preferences(compiled, None, "author/first", "author/second")["ignore"] == []
+
+
+@pytest.mark.parametrize(("second", "fails"), [(ADMITS_NONE, True), ({"quantizations": ["fp4"]}, False)])
+def test_r2_of_several_models_that_have_nothing_the_first_ones_preferences_decide(
+    second, fails: bool
+) -> None:
+    both = ("author/first", "author/second")
+    models = [model(both[0], preferences=ADMITS_NONE), model(both[1], preferences=second)]
+    if fails:
+        with pytest.raises(NoRouteLeft):
+            preferences(snapshot(models=models), None, *both)
+    else:
+        assert preferences(snapshot(models=models), None, *both) == {**ADMITS_NONE, "ignore": []}
 
 
 # C17: the switch
