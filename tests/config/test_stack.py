@@ -175,7 +175,7 @@ def test_a_port_in_use_is_passed_over() -> None:
 
 
 def test_an_address_of_another_machine_is_named() -> None:
-    with pytest.raises(StackFailed, match="Nothing can listen on 192.0.2.1:20000: "):
+    with pytest.raises(StackFailed, match=r"Nothing can listen on 192\.0\.2\.1:20000: "):
         stack.free_port("192.0.2.1", 20_000)
 
 
