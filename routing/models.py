@@ -68,19 +68,30 @@ class RoutedModel(models.Model):
     slug = models.CharField(max_length=200, help_text="author/name, as the gateway writes it")
     mode = models.CharField(max_length=10, choices=ModeChoices.choices, default=ModeChoices.OBSERVE)
     contract_modes = models.JSONField(
-        default=dict, blank=True, help_text='A lower mode for single contracts, e.g. {"filtering": "observe"}.'
+        default=dict,
+        blank=True,
+        help_text='A lower mode for single contracts, e.g. {"filtering": "observe"}.',
     )
-    interval_s = models.PositiveIntegerField(default=1800, validators=[MinValueValidator(2), MaxValueValidator(86400)])
+    interval_s = models.PositiveIntegerField(
+        default=1800, validators=[MinValueValidator(2), MaxValueValidator(86400)]
+    )
     preferences = models.JSONField(
-        default=dict, blank=True, help_text="Production preferences: only, quantizations, data_collection, zdr, max_price."
+        default=dict,
+        blank=True,
+        help_text="Production preferences: only, quantizations, data_collection, zdr, max_price.",
     )
     policy = models.JSONField(default=dict, blank=True, help_text="Thresholds that differ from the defaults.")
     budget_usd = models.DecimalField(
-        max_digits=9, decimal_places=2, default=Decimal("2"), help_text="Most the canary may spend on it a day, in USD."
+        max_digits=9,
+        decimal_places=2,
+        default=Decimal(2),
+        help_text="Most the canary may spend on it a day, in USD.",
     )
     is_gone = models.BooleanField(default=False, help_text="The gateway says it has no such model.")
     discovered_at = models.DateTimeField(null=True, blank=True, help_text="Last readable discovery.")
-    shrunk_tags = models.JSONField(null=True, blank=True, help_text="A much shorter list, waiting to be confirmed.")
+    shrunk_tags = models.JSONField(
+        null=True, blank=True, help_text="A much shorter list, waiting to be confirmed."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -108,9 +119,13 @@ class Endpoint(models.Model):
     tag = models.CharField(max_length=200)
     is_serving = models.BooleanField(default=True)
     is_protected = models.BooleanField(default=False, help_text="Never suspended.")
-    is_control = models.BooleanField(default=False, help_text="Known to filter: proves that the filtering probe bites.")
+    is_control = models.BooleanField(
+        default=False, help_text="Known to filter: proves that the filtering probe bites."
+    )
     is_probed = models.BooleanField(default=True, help_text="Off: a costly excluded endpoint is not probed.")
-    gateway_status = models.IntegerField(null=True, blank=True, help_text="The gateway's own number; shown only.")
+    gateway_status = models.IntegerField(
+        null=True, blank=True, help_text="The gateway's own number; shown only."
+    )
     first_seen_at = models.DateTimeField()
     last_seen_at = models.DateTimeField()
     left_at = models.DateTimeField(null=True, blank=True)
@@ -119,7 +134,8 @@ class Endpoint(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["model", "tag"], name="endpoint_once_per_model"),
             models.CheckConstraint(
-                condition=Q(is_serving=True, left_at__isnull=True) | Q(is_serving=False, left_at__isnull=False),
+                condition=Q(is_serving=True, left_at__isnull=True)
+                | Q(is_serving=False, left_at__isnull=False),
                 name="endpoint_left_or_serving",
             ),
         ]
@@ -138,7 +154,9 @@ class Capability(models.Model):
     quantization = models.CharField(max_length=30, blank=True)
     context_length = models.PositiveBigIntegerField(null=True, blank=True)
     max_completion_tokens = models.PositiveBigIntegerField(null=True, blank=True)
-    prompt_price = models.DecimalField(max_digits=20, decimal_places=12, null=True, blank=True, help_text="USD a token")
+    prompt_price = models.DecimalField(
+        max_digits=20, decimal_places=12, null=True, blank=True, help_text="USD a token"
+    )
     completion_price = models.DecimalField(
         max_digits=20, decimal_places=12, null=True, blank=True, help_text="USD a token"
     )
@@ -151,7 +169,9 @@ class Capability(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["endpoint", "source"], condition=Q(valid_until__isnull=True), name="capability_one_current"
+                fields=["endpoint", "source"],
+                condition=Q(valid_until__isnull=True),
+                name="capability_one_current",
             ),
             models.CheckConstraint(
                 condition=Q(source__in=CapabilitySourceChoices.values), name="capability_source_known"
@@ -173,12 +193,21 @@ class Exclusion(models.Model):
     tier = models.CharField(max_length=10, choices=TierChoices.choices)
     entry = models.CharField(max_length=200)
     model = models.ForeignKey(
-        RoutedModel, null=True, blank=True, on_delete=models.CASCADE, related_name="exclusions", help_text="Empty: all models."
+        RoutedModel,
+        null=True,
+        blank=True,
+        on_delete=models.CASCADE,
+        related_name="exclusions",
+        help_text="Empty: all models.",
     )
     reason = models.CharField(max_length=500)
-    contracts = models.JSONField(default=list, blank=True, help_text="Canary tier: the contracts that failed.")
+    contracts = models.JSONField(
+        default=list, blank=True, help_text="Canary tier: the contracts that failed."
+    )
     may_give_way = models.BooleanField(default=False, help_text="Left out when nothing else could serve.")
-    is_unmatched = models.BooleanField(default=False, help_text="Confirmed although no such name was ever seen.")
+    is_unmatched = models.BooleanField(
+        default=False, help_text="Confirmed although no such name was ever seen."
+    )
     created_at = models.DateTimeField()
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
@@ -195,7 +224,8 @@ class Exclusion(models.Model):
         constraints = [
             models.CheckConstraint(condition=Q(tier__in=TierChoices.values), name="exclusion_tier_known"),
             models.CheckConstraint(
-                condition=Q(expires_at__isnull=True) | Q(expires_at__gt=F("created_at")), name="exclusion_ends_after_start"
+                condition=Q(expires_at__isnull=True) | Q(expires_at__gt=F("created_at")),
+                name="exclusion_ends_after_start",
             ),
             models.CheckConstraint(
                 condition=~Q(tier=Tier.CANARY.value) | Q(model__isnull=False, expires_at__isnull=False),
@@ -203,7 +233,10 @@ class Exclusion(models.Model):
             ),
         ]
         indexes = [models.Index(fields=["tier"], condition=Q(lifted_at__isnull=True), name="exclusion_open")]
-        permissions = [("exclude", "Can add a runtime exclusion"), ("lift", "Can lift an exclusion or a suspension")]
+        permissions = [
+            ("exclude", "Can add a runtime exclusion"),
+            ("lift", "Can lift an exclusion or a suspension"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.entry} ({self.tier})"
