@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests import run
+from tests.services import chromium
 
 REPORT = """<testsuites><testsuite failures="1" errors="1" skipped="3" tests="9">
 <testcase><skipped type="pytest.skip" message="../shared is not beside the project"/></testcase>
@@ -34,6 +35,17 @@ def test_a_suite_over_its_budget_is_ended() -> None:
 
 def test_a_suite_within_its_budget_gives_its_code() -> None:
     assert run._run_within([sys.executable, "-c", "raise SystemExit(3)"], budget_s=30) == 3
+
+
+@pytest.mark.parametrize("is_ci", [True, False])
+def test_without_a_chromium_the_browser_suite_is_not_run_which_is_a_failure_in_ci_only(
+    is_ci: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setattr(chromium, "MAC_APPLICATIONS", ())
+    monkeypatch.setattr(run, "IN_CI", is_ci)
+    assert run.main(["browser"]) == int(is_ci)
+    assert "browser: not run, no Chromium found (apt install chromium)" in capsys.readouterr().out
 
 
 def test_a_suite_that_does_not_exist_is_named(capsys: pytest.CaptureFixture[str]) -> None:
