@@ -48,8 +48,8 @@ verdicts: dev ## measure the verdicts on labelled data
 bench: dev ## measure what building a request costs
 	$(PY) -m tests.benchmarks.build_request $(ARGS)
 
-clean: ## remove caches and the local state of up and demo (not .venv)
-	rm -rf .local .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis test-results
+clean: ## remove caches and what the demo left (not .venv, not the state of up)
+	rm -rf .local/demo .local/demo.lock .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis test-results
 	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +
 
 local:
