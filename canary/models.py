@@ -120,7 +120,8 @@ class ProbeRun(models.Model):
     """One pinned request of a round: written down before it is sent, filled in when it is judged.
 
     `ordinal` 0 is the probe, 1 and 2 its confirmations (rule C9). `text` is the answer, removed after
-    EVIDENCE_DAYS and never stored when STORE_EVIDENCE_TEXT is off.
+    EVIDENCE_DAYS and never stored when STORE_EVIDENCE_TEXT is off; what `evidence` quotes of it goes with it
+    (`canary.evidence`).
     """
 
     round = models.ForeignKey(Round, on_delete=models.CASCADE, related_name="runs")
@@ -136,6 +137,9 @@ class ProbeRun(models.Model):
     reason = models.CharField(max_length=24, choices=ReasonChoices.choices, blank=True)
     evidence = models.JSONField(default=dict)
     text = models.TextField(blank=True)
+    is_redacted = models.BooleanField(
+        default=False, db_default=False, help_text="What the provider wrote was removed after EVIDENCE_DAYS."
+    )
     http_status = models.PositiveSmallIntegerField(null=True, blank=True)
     served_by = models.CharField(max_length=200, blank=True)
     generation_id = models.CharField(max_length=200, blank=True)
@@ -162,7 +166,7 @@ class ProbeRun(models.Model):
         ]
         indexes = [
             models.Index(fields=["endpoint", "-id"], name="run_endpoint_recent"),
-            models.Index(fields=["done_at"], condition=~Q(text=""), name="run_with_text"),
+            models.Index(fields=["done_at"], condition=Q(is_redacted=False), name="run_to_redact"),
         ]
 
     def __str__(self) -> str:
