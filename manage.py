@@ -18,6 +18,9 @@ def main() -> None:
 
     try:
         execute_from_command_line(sys.argv)
+    except BrokenPipeError:  # whoever read our output has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
     except ImproperlyConfigured as error:
         sys.exit(f"Configuration: {error}")
     except KeyboardInterrupt:

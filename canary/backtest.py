@@ -21,6 +21,8 @@ from routing.domain.modes import Mode
 
 # Far from where times end: an end is at most a ladder's length later.
 FIRST_YEAR, LAST_YEAR = 1970, 9000
+CONTRACTS = {contract.value: contract for contract in Contract}
+VERDICTS = {verdict.value: verdict for verdict in Verdict}
 JUDGEMENTS = frozenset({"correct", "false positive", "unclear"})
 # What the decision log keeps live but a backtest does not write.
 UNWRITTEN = frozenset({Action.NOT_APPLICABLE})
@@ -260,11 +262,11 @@ def _read_verdicts(results: Any) -> dict[Contract, Verdict]:
         raise _Unreadable(f"`results` must map contracts to verdicts, not {_shown(results)}")
     verdicts = {}
     for contract, verdict in results.items():
-        if contract not in list(Contract):
+        if contract not in CONTRACTS:
             raise _Unreadable(f"there is no contract {_shown(contract)}; there are {', '.join(Contract)}")
-        if verdict not in list(Verdict):
+        if not isinstance(verdict, str) or verdict not in VERDICTS:
             raise _Unreadable(f"there is no verdict {_shown(verdict)}; there are {', '.join(Verdict)}")
-        verdicts[Contract(contract)] = Verdict(verdict)
+        verdicts[CONTRACTS[contract]] = VERDICTS[verdict]
     return verdicts
 
 
@@ -294,9 +296,8 @@ def _recorded_round(group: list[dict[str, Any]]) -> RecordedRound:
     tags = [row["endpoint"] for row in group]
     if len(set(tags)) != len(tags):
         twice = next(tag for tag in tags if tags.count(tag) > 1)
-        raise BacktestError(
-            f"Round {first['round_text']} of {first['model']} has two rows for endpoint {twice}."
-        )
+        where = f"Round {_shown(first['round_text'])} of {_shown(first['model'])}"
+        raise BacktestError(f"{where} has two rows for endpoint {_shown(twice)}.")
     facts = RoundFacts(
         at=min(row["at"] for row in group),
         endpoints=tuple(_endpoint_facts(row) for row in group),

@@ -20,7 +20,7 @@ BOUNDS: Mapping[str, tuple[float, float]] = {
     "common_min": (0, 1_000_000),
     "first_text_limit_s": (0.001, 3_600),
 }
-LADDER_BOUNDS = (0.000_001, 36_500)
+LADDER_BOUNDS = (0.000_01, 36_500)
 
 
 class PolicyError(ValueError):
