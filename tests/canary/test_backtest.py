@@ -462,7 +462,7 @@ def test_a_bad_row_is_refused_in_one_sentence_that_names_its_line(bad: str) -> N
 
 def test_two_rows_of_one_endpoint_in_one_round_are_refused() -> None:
     rows = recorded("x L- L-")
-    with pytest.raises(BacktestError, match=r"two rows for endpoint x\.$"):
+    with pytest.raises(BacktestError, match=r"two rows for endpoint 'x'\.$"):
         decide(rows, rows[2])
 
 
