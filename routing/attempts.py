@@ -19,10 +19,10 @@ from incidents.decisions import Entry
 from incidents.domain.actions import Action, Severity
 from routing import snapshot
 from routing.announcements import ACTOR, Telling, announce
-from routing.domain.answers import NAME_CHARS, Answer, read_answer
 from routing.domain.exclusion_list import reaches
 from routing.domain.matching import base_slug
 from routing.domain.preferences import CallerMistake, names_in
+from routing.gateways.answers import NAME_CHARS, Answer, read_answer
 from routing.models import Attempt, Endpoint, Provider
 
 logger = logging.getLogger(__name__)

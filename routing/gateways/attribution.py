@@ -23,6 +23,11 @@ def attribute(exchange: Exchange, *, tag: str, names: Mapping[str, frozenset[str
     return Attribution.UNKNOWN
 
 
+def named_by_router(router: Mapping[str, Any]) -> str | None:
+    """The display name of who served by the router's metadata, which may be hostile; None when it names nobody."""
+    return next(filter(None, _by_router(router)), None)
+
+
 def _named(exchange: Exchange) -> Iterator[str]:
     candidates = [*_by_router(exchange.router_metadata), exchange.served_by]
     if exchange.error is not None:
@@ -31,7 +36,7 @@ def _named(exchange: Exchange) -> Iterator[str]:
 
 
 def _by_router(router: Mapping[str, Any]) -> Iterator[str | None]:
-    """The endpoint the router selected, else the provider of its last attempt."""
+    """The provider of the endpoint the router selected, then those of its attempts, the last first."""
     for entry in as_list(as_mapping(router.get("endpoints")).get("available")):
         if as_mapping(entry).get("selected") is True:
             yield as_name(as_mapping(entry).get("provider"))

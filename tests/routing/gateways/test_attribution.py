@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from routing.gateways.attribution import attribute
+from routing.gateways.attribution import attribute, named_by_router
 from routing.gateways.base import Attribution, Exchange, GatewayError
 
 NAMES = {
@@ -76,3 +76,21 @@ def test_the_router_says_first_then_the_display_name_who_served(
     exchange: Exchange, tag: str, expected: str
 ) -> None:
     assert attribute(exchange, tag=tag, names=NAMES) == Attribution(expected)
+
+
+@pytest.mark.parametrize(
+    ("router", "name"),
+    [
+        ({**selected("Google"), "attempts": [{"provider": "DeepInfra"}]}, "Google"),
+        ({"attempts": [{"provider": "Google"}, {"provider": "DeepInfra"}]}, "DeepInfra"),
+        ({"attempts": [{"provider": "Google"}, {"provider": 3}, "x"]}, "Google"),
+        ({"endpoints": {"available": [{"provider": "Google", "selected": False}]}}, None),
+        ({"endpoints": [], "attempts": None}, None),
+        ({}, None),
+    ],
+    ids=["selected", "last attempt", "last attempt that names one", "nobody selected", "hostile", "empty"],
+)
+def test_the_router_names_the_endpoint_it_selected_else_the_last_it_tried(
+    router: dict[str, Any], name: str | None
+) -> None:
+    assert named_by_router(router) == name

@@ -7,6 +7,8 @@ from decimal import Decimal
 from typing import Any
 
 from routing.domain.preferences import CallerMistake
+from routing.gateways.attribution import named_by_router
+from routing.gateways.hostile_json import as_mapping
 
 OLDEST_ANSWER = timedelta(hours=1)
 """An answer that says it began longer ago, or in the future, is not believed about it."""
@@ -31,7 +33,8 @@ def read_answer(response: object, *, now: datetime) -> Answer:
     choices = document.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     return Answer(
-        served_by=_name(document.get("provider")) or _selected(document.get("openrouter_metadata")),
+        served_by=_name(document.get("provider"))
+        or _name(named_by_router(as_mapping(document.get("openrouter_metadata")))),
         generation_id=_name(document.get("id")),
         finish_reason=_name(_get(choice, "finish_reason"))[:40],
         cost_usd=_cost(_get(document.get("usage"), "cost")),
@@ -46,15 +49,6 @@ def _document(response: object) -> Mapping[str, Any]:
     if not isinstance(response, Mapping):
         raise CallerMistake("The response is the answer's object, or an SDK's object with model_dump.")
     return response
-
-
-def _selected(metadata: object) -> str:
-    """The provider the router says it selected."""
-    available = _get(_get(metadata, "endpoints"), "available")
-    for endpoint in available if isinstance(available, list) else ():
-        if _get(endpoint, "selected") is True:
-            return _name(_get(endpoint, "provider"))
-    return ""
 
 
 def _get(value: object, key: str) -> Any:

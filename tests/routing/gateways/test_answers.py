@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from routing.domain.answers import Answer, read_answer
 from routing.domain.preferences import CallerMistake
+from routing.gateways.answers import Answer, read_answer
 from tests.routing.domain.rows import NOW, NOW_S
 
 
@@ -42,10 +42,8 @@ def test_an_sdks_object_is_read_too() -> None:
 
 def test_without_a_provider_the_router_metadata_says_who_served() -> None:
     available = [{"provider": "Beta", "selected": False}, {"provider": "Alpha", "selected": True}]
-    assert (
-        read_answer({"openrouter_metadata": {"endpoints": {"available": available}}}, now=NOW).served_by
-        == "Alpha"
-    )
+    router = {"endpoints": {"available": available}, "attempts": [{"provider": "Beta"}]}
+    assert read_answer({"openrouter_metadata": router}, now=NOW).served_by == "Alpha"
 
 
 @pytest.mark.parametrize("response", [None, "text", 3, [], object()])
@@ -89,7 +87,10 @@ json_values = st.recursive(
 
 @given(
     st.fixed_dictionaries(
-        {}, optional=dict.fromkeys(("id", "provider", "created", "choices", "usage"), json_values)
+        {},
+        optional=dict.fromkeys(
+            ("id", "provider", "created", "choices", "usage", "openrouter_metadata"), json_values
+        ),
     )
 )
 def test_whatever_an_answer_holds_what_is_read_is_bounded_and_printable(document) -> None:
