@@ -121,6 +121,7 @@ def set_mode(model_pk: int, mode: Mode, *, actor: str, reason: str) -> Outcome:
     before = step.before.mode
     if mode is not before:
         RoutedModel.objects.filter(pk=model_pk).update(mode=mode.value)
+        _overtake_running_round(model_pk)
         telling.human(
             step,
             Action.MODE,
@@ -133,6 +134,11 @@ def set_mode(model_pk: int, mode: Mode, *, actor: str, reason: str) -> Outcome:
     return outcome
 
 
+def _overtake_running_round(model_pk: int) -> None:
+    """A round that began before a switch of mode would carry a streak over it: it scores nobody (C17)."""
+    Round.objects.filter(model_id=model_pk, status=RoundStatus.RUNNING).update(is_overtaken=True)
+
+
 @transaction.atomic
 def set_contract_modes(model_pk: int, modes: Mapping[str, str], *, actor: str, reason: str) -> Outcome:
     """Set the lower modes of single contracts: a switch of mode like any other (rule C17)."""
@@ -143,6 +149,7 @@ def set_contract_modes(model_pk: int, modes: Mapping[str, str], *, actor: str, r
     outcome = rules.observe_contracts(step.before, lower, step.policy, at=step.now)
     if before != step.model.contract_modes:
         RoutedModel.objects.filter(pk=model_pk).update(contract_modes=step.model.contract_modes)
+        _overtake_running_round(model_pk)
         inputs = {"from": before, "to": step.model.contract_modes}
         telling.human(step, Action.MODE, "C17", f"Modes of contracts switched: {reason}", inputs=inputs)
     commit(step, outcome, end_kind=EndKind.MODE)
@@ -266,7 +273,7 @@ def _round_facts(step: Step, round_: Round, closed: ClosedRound) -> RoundFacts:
         at=round_.started_at,
         finished_at=step.now,
         endpoints=tuple(facts),
-        is_manual=round_.is_manual,
+        is_manual=round_.is_manual or round_.is_overtaken,
         is_our_side=closed.is_our_side,
         is_exhausted=closed.is_exhausted,
     )

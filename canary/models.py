@@ -84,6 +84,9 @@ class Round(models.Model):
     status = models.CharField(max_length=10, choices=RoundStatus.choices, default=RoundStatus.RUNNING)
     is_manual = models.BooleanField(default=False)
     is_scored = models.BooleanField(default=False, help_text="Counted under C12.")
+    is_overtaken = models.BooleanField(
+        default=False, help_text="The mode was switched while it ran: it scores nobody."
+    )
     is_planned = models.BooleanField(default=False, help_text="Its probe runs are written down.")
     language = models.CharField(max_length=8, blank=True)
     started_at = models.DateTimeField(help_text="By the database server's clock.")

@@ -343,3 +343,16 @@ def test_a_tick_of_an_idle_fleet_takes_a_handful_of_queries(
     Round.objects.update(status="closed", closed_at=datetime.now(UTC), leased_until=None)
     with django_assert_max_num_queries(6):  # type: ignore[attr-defined]
         rounds.tick()
+
+
+def test_a_round_that_began_before_a_switch_of_mode_scores_nobody(
+    sandbox: SandboxGateway, model: RoutedModel
+) -> None:
+    sandbox.faults("faulty/fp4", MIXES)
+    round_ = claimed(model, 2 * INTERVAL)
+    enforcement.set_mode(model.pk, Mode.OBSERVE, actor="owner", reason="watch first")
+    rounds.work(round_.pk, started_at=round_.started_at)
+    round_.refresh_from_db()
+    assert (round_.status, round_.is_scored) == (RoundStatus.CLOSED, False)
+    assert not Standing.objects.exclude(failing_streak=0).exists()
+    assert worked(model, INTERVAL).is_scored
