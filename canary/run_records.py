@@ -10,6 +10,7 @@ from django.db import DatabaseError, transaction
 
 from canary.domain.pooling import RunFacts
 from canary.domain.verdicts import Contract, Judgement, Reason, Verdict
+from canary.evidence import redact
 from canary.models import ProbeRun, Round, RunState
 from canary.planning import ESTIMATED_PROMPT_TOKENS, estimated_usd
 from canary.probes.base import Probe, ProbeRequest, is_our_side
@@ -181,8 +182,9 @@ def _store(
             prompt_id=request.prompt_id,
             verdict=judged.verdict.value,
             reason=judged.reason.value,
-            evidence=storable_json(evidence),
+            evidence=storable_json(evidence if settings.STORE_EVIDENCE_TEXT else redact(evidence)),
             text=text if settings.STORE_EVIDENCE_TEXT else "",
+            is_redacted=not settings.STORE_EVIDENCE_TEXT,
             cost_usd=_cost(run, exchange),
             **_measurements(exchange),
         )

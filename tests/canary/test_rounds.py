@@ -272,6 +272,7 @@ def test_text_is_not_stored_when_the_setting_says_so(
     runs = ProbeRun.objects.filter(round=closed)
     assert set(runs.values_list("text", flat=True)) == {""}
     assert runs.filter(contract="language", evidence__begins_corrupt=False).count() == len(HEALTHY) + 1
+    assert not runs.filter(is_redacted=False).exists()
 
 
 def test_silence_of_three_intervals_makes_the_model_blind_once(
