@@ -116,21 +116,28 @@ def watch(gateway_pk: int, slug: str, settings: Settings, *, actor: str) -> Rout
 
 @transaction.atomic
 def change(model_pk: int, settings: Settings, *, actor: str) -> tuple[str, ...]:
-    """Change a model's settings; gives the names of those that changed. Raises `BadSetting`."""
+    """Change a model's settings; gives the names of those that changed. Raises `BadSetting`.
+
+    A contract's mode is a mode: its change is a switch (rule C17) with a decision of its own.
+    """
     wanted = asdict(checked(settings))
     step = enforcement.begin(model_pk, actor=actor)
     before = {name: getattr(step.model, name) for name in wanted}
     changed = tuple(name for name in wanted if wanted[name] != before[name])
-    if not changed:
-        return ()
-    RoutedModel.objects.filter(pk=model_pk).update(**{name: wanted[name] for name in changed})
-    words = "; ".join(f"{name}: {before[name]} → {wanted[name]}" for name in changed)
-    inputs = {
-        "before": {name: before[name] for name in changed},
-        "after": {name: wanted[name] for name in changed},
-    }
-    telling.human(step, Action.POLICY, "C19", f"Settings changed: {words}", inputs=inputs)
-    bump_version()
+    columns = [name for name in changed if name != "contract_modes"]
+    if columns:
+        RoutedModel.objects.filter(pk=model_pk).update(**{name: wanted[name] for name in columns})
+        words = "; ".join(f"{name}: {before[name]} → {wanted[name]}" for name in columns)
+        inputs = {
+            "before": {name: before[name] for name in columns},
+            "after": {name: wanted[name] for name in columns},
+        }
+        telling.human(step, Action.POLICY, "C19", f"Settings changed: {words}", inputs=inputs)
+        bump_version()
+    if "contract_modes" in changed:
+        modes = wanted["contract_modes"]
+        words = f"{before['contract_modes']} → {modes}"
+        enforcement.set_contract_modes(model_pk, modes, actor=actor, reason=words)
     return changed
 
 

@@ -1,11 +1,14 @@
 """Models are watched and changed with every step logged; what cannot be meant is refused."""
 
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from canary import watching
+from canary.models import Standing
 from canary.watching import BadSetting, Settings
 from incidents.models import Decision, Notification
 from routing.models import RoutedModel
@@ -100,6 +103,53 @@ def test_a_change_is_logged_with_what_stood_there_before() -> None:
         "after": {"preferences": {"zdr": True}, "policy": {"floor": 3}},
     }
     assert current_version() > before
+
+
+def test_c17_a_changed_contract_mode_is_a_switch_that_restarts_streaks_and_ends_what_it_may_not_hold() -> (
+    None
+):
+    model = make.make_model(mode="enforce")
+    held, other = make.make_endpoint(model), make.make_endpoint(model, "other/fp8")
+    culprit = {
+        "contract": "language", "language": "de", "since": make.NOW.isoformat(), "asked_at": make.NOW.isoformat(),
+        "latest": "fail", "dry_rounds": 0, "in_streak": True, "is_held": True,
+    }  # fmt: skip
+    make.make_standing(held, failing_streak=2, failed_contracts=[["language"]] * 2, culprits=[culprit])
+    make.make_standing(other, clean_streak=3)
+    started_at = timezone.now() - timedelta(hours=1)
+    suspension = make.make_suspension(held, started_at=started_at, culprits=[["language", "de"]])
+    before = current_version()
+    wanted = Settings(contract_modes={"language": "observe"})
+    assert watching.change(model.pk, wanted, actor="ann") == ("contract_modes",)
+    model.refresh_from_db()
+    suspension.refresh_from_db()
+    assert model.contract_modes == {"language": "observe"}
+    assert [(row.failing_streak, row.clean_streak) for row in Standing.objects.all()] == [(0, 0), (0, 0)]
+    assert suspension.end_kind == "mode"
+    switch, *ends = Decision.objects.order_by("pk")
+    assert (switch.action, switch.rule, switch.actor) == ("mode", "C17", "ann")
+    assert switch.inputs == {"from": {}, "to": {"language": "observe"}}
+    assert [(row.action, row.endpoint_tag) for row in ends] == [("expire", "host/fp8")]
+    assert current_version() > before
+
+
+def test_c17_each_of_a_changed_mode_and_a_changed_setting_is_logged_once() -> None:
+    model = make.make_model()
+    wanted = Settings(interval_s=60, contract_modes={"latency": "off"})
+    assert set(watching.change(model.pk, wanted, actor="ann")) == {"interval_s", "contract_modes"}
+    rows = Decision.objects.order_by("pk")
+    assert [(row.action, row.rule) for row in rows] == [("policy", "C19"), ("mode", "C17")]
+    assert rows[0].inputs == {"before": {"interval_s": 1800}, "after": {"interval_s": 60}}
+    assert watching.change(model.pk, wanted, actor="ann") == ()
+    assert rows.count() == 2
+
+
+def test_c17_a_setting_that_is_no_mode_restarts_no_streak() -> None:
+    model = make.make_model(contract_modes={"latency": "off"})
+    make.make_standing(make.make_endpoint(model), clean_streak=3)
+    wanted = Settings(interval_s=60, contract_modes={"latency": "off"})
+    assert watching.change(model.pk, wanted, actor="ann") == ("interval_s",)
+    assert Standing.objects.get().clean_streak == 3
 
 
 def test_a_change_of_nothing_is_no_decision() -> None:
