@@ -32,7 +32,7 @@ PROVIDERS_TO_BLAME_OURSELVES = 2
 PROSE = frozenset({Contract.LATENCY, Contract.FILTERING, Contract.LANGUAGE})
 TEXT_LIMIT = 20_000
 # A probe costs cents; a larger or negative figure is not believed and the catalogue's price taken.
-MOST_USD = Decimal(100)
+MOST_USD = Decimal(1000)
 WARM_UP_TEXT = (
     "The lamp by the window was still burning when she came down the stairs and opened the heavy door. " * 2
 )

@@ -10,6 +10,7 @@ import pytest
 from pytest_django import Settings
 
 from canary import round_runner
+from canary.probes import latency
 from sandbox import loading
 from sandbox.app import create_app
 from sandbox.serving import listen, server
@@ -70,8 +71,12 @@ def scenario(*tags: str) -> dict[str, Any]:
 
 
 @pytest.fixture
-def sandbox(settings: Settings) -> Iterator[SandboxGateway]:
-    """A sandbox with `HEALTHY` and `faulty/fp4`; the settings point to it."""
+def sandbox(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[SandboxGateway]:
+    """A sandbox with `HEALTHY` and `faulty/fp4`; the settings point to it.
+
+    It shares its process with the prober and a busy machine with other tests, so a late event loop is no news.
+    """
+    monkeypatch.setattr(latency, "LOOP_LAG_LIMIT_MS", 60_000.0)
     app = create_app(loading.parse(scenario(*HEALTHY, "faulty/fp4")))
     sock = listen("127.0.0.1", 0)
     running = server(app)
