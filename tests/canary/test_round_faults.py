@@ -73,8 +73,11 @@ class DiesBeforeConfirming(RoundRunner):
 
 def left_unconfirmed(model: RoutedModel, ago: timedelta) -> Round:
     round_ = claimed(model, ago)
+    lease = Round.objects.filter(pk=round_.pk)
+    lease.update(lease_owner="dead", leased_until=datetime.now(UTC) + timedelta(minutes=5))
     plan: Callable[[], None] = lambda: rounds._plan(round_, planning.EVERYTHING)  # noqa: E731
     async_to_sync(DiesBeforeConfirming(round_, owner="dead", plan=plan, confirms=True).run)()
+    lease.update(leased_until=datetime.now(UTC) - timedelta(seconds=1))
     return round_
 
 
