@@ -28,6 +28,8 @@ logger = logging.getLogger(__name__)
 # Rule C3: from one named provider these are its own; from two different ones in a round they are ours.
 ACCOUNT_STATUSES = frozenset({401, 402, 403, 429})
 PROVIDERS_TO_BLAME_OURSELVES = 2
+# A policy's refusal is no refusal of the account; what came from elsewhere is not the pinned provider's.
+NOBODYS = frozenset({Reason.POLICY_ERROR, Reason.SERVED_BY_OTHER, Reason.NOT_ATTRIBUTED})
 # Text that may not be stored is not needed to pool beginnings: the flag beside it is.
 PROSE = frozenset({Contract.LATENCY, Contract.FILTERING, Contract.LANGUAGE})
 TEXT_LIMIT = 20_000
@@ -55,7 +57,7 @@ class Blame:
             said = judged.evidence.get("message", "")
             self.sentence = self.sentence or f"The gateway refused our request: {said}"[:400]
             return
-        if status in ACCOUNT_STATUSES and judged.reason is not Reason.POLICY_ERROR:
+        if status in ACCOUNT_STATUSES and judged.reason not in NOBODYS:
             self._providers.add(provider)
         if len(self._providers) >= PROVIDERS_TO_BLAME_OURSELVES and not self.sentence:
             names = ", ".join(sorted(self._providers))

@@ -37,9 +37,7 @@ LIMIT_S = 60.0
 ACTOR = "demo"
 # Seconds instead of minutes, and a limit for the first text that a slow provider misses sooner.
 TICK_S = 1
-MODEL_SETTINGS = watching.Settings(
-    interval_s=6, budget_usd=Decimal(1000), policy={"first_text_limit_s": 2.0}
-)
+MODEL_SETTINGS = watching.Settings(interval_s=6, budget_usd=Decimal(1000), policy={"first_text_limit_s": 2.0})
 
 
 class Command(BaseCommand):
