@@ -3,6 +3,7 @@
 
 import os
 import sys
+from pathlib import Path
 
 
 def main() -> None:
@@ -11,7 +12,9 @@ def main() -> None:
     try:
         from django.core.management import execute_from_command_line
     except ImportError:
-        sys.exit("Routewarden's packages are not installed here: run `make demo` or `make up` once.")
+        own = Path(__file__).resolve().parent / ".venv" / "bin" / "python"
+        hint = f"run it by {own}" if own.exists() else "run `make demo` or `make up` once"
+        sys.exit(f"Routewarden's packages are not installed for {sys.executable}: {hint}.")
 
     from django.core.exceptions import ImproperlyConfigured
     from django.db.utils import OperationalError

@@ -251,9 +251,10 @@ def _round_facts(step: Step, round_: Round, closed: ClosedRound) -> RoundFacts:
     """The round in the words of the domain, from the endpoints serving now and the pooled verdicts."""
     excluded = excluded_tags(step.model, now=step.now, tiers=model_state.OTHER_TIERS)
     admitted = model_state.admitted_tags(step.model)
+    lifted = _lifted_since(step.model, round_.started_at)
     facts = []
     for endpoint in step.model.endpoints.select_related("provider").order_by("tag"):
-        pooled = closed.pooled.get(endpoint.pk)
+        pooled = None if endpoint.pk in lifted else closed.pooled.get(endpoint.pk)
         facts.append(
             EndpointFacts(
                 tag=endpoint.tag,
@@ -277,6 +278,12 @@ def _round_facts(step: Step, round_: Round, closed: ClosedRound) -> RoundFacts:
         is_our_side=closed.is_our_side,
         is_exhausted=closed.is_exhausted,
     )
+
+
+def _lifted_since(model: RoutedModel, since: datetime) -> set[int]:
+    """Endpoints lifted by hand since a round began: what it found before the lift must not count after it (C18)."""
+    lifts = Suspension.objects.filter(endpoint__model=model, end_kind=EndKind.LIFT, ended_at__gt=since)
+    return set(lifts.values_list("endpoint_id", flat=True))
 
 
 def _write_round(step: Step, round_: Round, closed: ClosedRound, facts: RoundFacts, outcome: Outcome) -> None:
@@ -304,8 +311,8 @@ def _note_filtering_proof(step: Step, facts: RoundFacts) -> None:
         return
     controls = [item for item in facts.endpoints if item.is_control and item.is_serving]
     seen = {item.verdicts.get(Contract.FILTERING) for item in controls}
-    weakened = True if Verdict.PASS in seen else (False if Verdict.FAIL in seen else None)
-    if weakened is not None:
+    weakened = True if Verdict.PASS in seen else (False if Verdict.FAIL in seen or not controls else None)
+    if controls and weakened is not None:
         model_state.note_control(step.model, now=step.now)
     telling.note_filtering_proof(step, weakened=weakened)
 

@@ -151,11 +151,20 @@ def request_round(model_pk: int, *, actor: str, holder: str = "") -> Round:
     The next tick hands it to a worker, unless a `holder` is named who carries it out itself.
     """
     model = RoutedModel.objects.get(pk=model_pk)
-    round_ = _create(model, now=database_now(), slot=None, holder=holder)
+    now = database_now()
+    _close_abandoned(model, now)
+    round_ = _create(model, now=now, slot=None, holder=holder)
     if round_ is None:
         raise RoundRunning(f"A round of {model.slug} is running; ask again when it has closed.")
     logger.info("round %s of %s was asked for by %s", round_.pk, model.slug, actor)
     return round_
+
+
+def _close_abandoned(model: RoutedModel, now: datetime) -> None:
+    """Close a round by hand whose holder has gone, when no worker has taken it over."""
+    gone = model.rounds.filter(status=RoundStatus.RUNNING, is_manual=True, leased_until__lt=now).first()
+    if gone is not None:
+        close(gone, gone.lease_owner, note="Its holder went away.")
 
 
 def _hand_out(now: datetime) -> list[UUID]:

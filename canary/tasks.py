@@ -4,10 +4,17 @@ from datetime import timedelta
 from uuid import UUID
 
 from celery import shared_task
+from celery.signals import worker_init
 from django.conf import settings
 
-from canary import retention, rounds
+from canary import retention, rounds, run_records
 from routing.clock import database_now
+
+
+@worker_init.connect
+def load_detectors(**_: object) -> None:
+    """Load the language detectors once, before the worker forks: its first rounds need not wait for them."""
+    run_records.warm_up()
 
 
 @shared_task(name="canary.tasks.tick")

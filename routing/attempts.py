@@ -96,7 +96,7 @@ def _store(model: str, answer: Answer, sent: Sequence[str], context: Context, no
         if is_breach:
             _tell_breach(model, answer, provider, now)
         attempt = Attempt.objects.create(
-            operation_id=(context.operation_id or "")[:NAME_CHARS],
+            operation_id="" if context.operation_id is None else str(context.operation_id)[:NAME_CHARS],
             generation_id=answer.generation_id,
             subject_hash=_hashed(context.subject),
             model_slug=model[:NAME_CHARS],

@@ -240,9 +240,8 @@ class Refresher:
 
     def _note_failure(self, error: Exception) -> None:
         if not self._is_failing:
-            logger.warning(
-                "The exclusions cannot be read, the last good ones stay in force: %s", _first_line(error)
-            )
+            kept = "the last good ones stay" if self._confirmed_at else "only builtin ones are"
+            logger.warning("The exclusions cannot be read, %s in force: %s", kept, _first_line(error))
         self._is_failing = True
 
     def _note_success(self) -> None:

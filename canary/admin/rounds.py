@@ -55,7 +55,10 @@ class RoundAdmin(ReadOnlyPage):
     @admin.display(description="filtering probe", ordering="is_weakened")
     def weakened(self, row: Round) -> SafeString:
         """Whether a control passed (C6)."""
-        return badge("warn", "weakened") if row.is_weakened else badge("pass", "bites")
+        if row.is_weakened:
+            return badge("warn", "weakened")
+        proofs = EndpointRound.objects.filter(round=row, endpoint__is_control=True, raw__filtering="fail")
+        return badge("pass", "bites") if proofs.exists() else badge("idle", "unproved")
 
     @admin.display(description="results")
     def results(self, row: Round) -> SafeString:

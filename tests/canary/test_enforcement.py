@@ -173,6 +173,9 @@ def test_lifted_not_again_before_a_time_is_refused_until_then(model: RoutedModel
     enforcement.lift_suspension(
         held.pk, actor="op", reason="known", is_false_positive=False, not_before=START + 5 * INTERVAL
     )
+    Suspension.objects.filter(pk=held.pk).update(
+        ended_at=START + 1.5 * INTERVAL
+    )  # before the rounds that follow
     for number in range(2, 6):
         close(model, number, {"a/fp8": FAILS})
     assert [action for action, _ in actions()] == ["suspend", "lift", "refuse", "refuse", "suspend"]
@@ -254,3 +257,20 @@ def test_the_log_names_policy_mode_and_inputs_of_every_automatic_decision(model:
         assert decision.policy["interval_s"] == 1800
         assert decision.mode == "enforce"
         assert "providers_in_production" in decision.inputs
+
+
+def test_what_a_round_found_before_a_lift_does_not_count_after_it(model: RoutedModel) -> None:
+    held = suspend(model)
+    enforcement.lift_suspension(held.pk, actor="op", reason="fixed", is_false_positive=True)
+    close(model, 2, {"a/fp8": FAILS})
+    standing = Standing.objects.get(endpoint__tag="a/fp8")
+    assert (standing.failing_streak, standing.culprits) == (0, [])
+
+
+def test_without_its_control_a_probe_is_weakened_no_longer(model: RoutedModel) -> None:
+    model.endpoints.filter(tag="d").update(is_control=True)
+    close(model, 0, {"d": {Contract.FILTERING: Verdict.PASS, Contract.LATENCY: Verdict.PASS}})
+    assert "weakened" in ModelStanding.objects.get(model=model).episodes
+    model.endpoints.filter(tag="d").update(is_control=False)
+    close(model, 1, {})
+    assert "weakened" not in ModelStanding.objects.get(model=model).episodes

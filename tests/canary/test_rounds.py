@@ -283,3 +283,11 @@ def test_silence_of_three_intervals_makes_the_model_blind_once(
     rounds.tick()
     rounds.tick()
     assert actions(model) == ["blind"]
+
+
+def test_a_round_by_hand_whose_holder_went_away_does_not_block_the_next(model: RoutedModel) -> None:
+    gone = rounds.request_round(model.pk, actor="test", holder="gone")
+    with pytest.raises(rounds.RoundRunning):
+        rounds.request_round(model.pk, actor="test")
+    Round.objects.filter(pk=gone.pk).update(leased_until=datetime.now(UTC) - timedelta(seconds=1))
+    assert rounds.request_round(model.pk, actor="test").pk != gone.pk

@@ -3,6 +3,7 @@
 import json
 import os
 import secrets
+import shlex
 import shutil
 import subprocess
 import sys
@@ -105,6 +106,9 @@ class Command(BaseCommand):
             f"Routewarden runs at {url} - log in as admin with {password} (this run only). Ctrl-C stops it."
         )
         self._say("started", words, url=url, user="admin", password=password)
+        shell = _write_environment(settings.STATE_DIR)
+        words = f"Point commands of your own at it: set -a; . {shell}; set +a"
+        self._say("environment", words, file=str(shell))
         for part in parts:
             _watch(part)
         processes.start(stack.beat(settings.STATE_DIR))
@@ -191,6 +195,15 @@ class Command(BaseCommand):
         line = json.dumps({"event": event, **facts, "text": sentence}) if self.is_json else sentence
         self.stdout.write(line)
         self.stdout.flush()
+
+
+def _write_environment(state_dir: Path) -> Path:
+    """A file for a shell to read, with every variable the demo's processes are given; for its owner's eyes."""
+    file = state_dir / "env"
+    given = {name: os.environ[name] for name in env.VARIABLES if os.environ.get(name)}
+    file.touch(mode=0o600)
+    file.write_text("".join(f"{name}={shlex.quote(value)}\n" for name, value in sorted(given.items())))
+    return file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file
 
 
 def _begin_again(state_dir: Path, started: float) -> None:

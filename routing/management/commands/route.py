@@ -44,6 +44,10 @@ class Command(BaseCommand):
             request = service.build_request(options["model"], messages, max_tokens=MAX_TOKENS)
         except (service.CallerMistake, service.NoRouteLeft) as error:
             raise CommandError(str(error)) from error
+        if service.snapshot_state().confirmed_at is None:
+            raise CommandError(
+                "The database was never read, so nothing is known of exclusions; see DATABASE_URL and STATE_DIR."
+            )
         self._say({"request": request}, json.dumps(request, indent=2))
         if options["send"]:
             self._send(options["model"], request)

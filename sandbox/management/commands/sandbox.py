@@ -46,8 +46,9 @@ class Command(BaseCommand):
         host, port = options["host"], options["port"]
         try:
             sock = listen(host, port)
-        except OSError as error:
-            raise CommandError(f"Cannot listen on {host}:{port}: {error.strerror}.") from None
+        except (OSError, OverflowError) as error:
+            reason = getattr(error, "strerror", None) or "a port is a number from 0 to 65535"
+            raise CommandError(f"Cannot listen on {host}:{port}: {reason}.") from None
         url = f"http://{host}:{sock.getsockname()[1]}/api/v1"
         models = [model.id for model in scenario.models]
         facts = {"url": url, "models": models, "seed": scenario.gateway.seed}
