@@ -77,3 +77,18 @@ def test_an_answer_that_was_not_kept_is_said_to_be_missing() -> None:
         .content.decode()
     )
     assert "not kept" in text
+
+
+@pytest.mark.parametrize(
+    ("filtering", "shown"),
+    [
+        pytest.param("fail", "bites", id="a control failed: the probe bites"),
+        pytest.param("unreachable", "unproved", id="a control said nothing"),
+    ],
+)
+def test_the_filtering_probe_bites_only_where_a_control_proved_it(filtering: str, shown: str) -> None:
+    model = make.make_model()
+    control = make.make_endpoint(model, is_control=True)
+    make.make_endpoint_round(make.make_round(model), control, raw={"filtering": filtering})
+    page = make.make_client("viewer").get(reverse("admin:canary_round_changelist"))
+    assert shown in page.content.decode()
