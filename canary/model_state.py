@@ -12,9 +12,10 @@ from canary.models import ModelStanding, Suspension
 from canary.models import Standing as StandingRow
 from routing.domain.admission import is_admitted
 from routing.domain.modes import Mode, Tier
-from routing.models import Endpoint, EnforcementSwitch, RoutedModel
+from routing.models import Endpoint, RoutedModel
 from routing.offers import serving_offers
 from routing.selectors import excluded_tags
+from routing.switch import is_enforcement_stopped
 
 BLIND, BELOW_FLOOR, WEAKENED, UNPROVED = "blind", "below_floor", "weakened", "unproved"
 OTHER_TIERS = (Tier.BUILTIN, Tier.RUNTIME)
@@ -63,7 +64,6 @@ def load(model: RoutedModel, *, now: datetime) -> ModelState:
     admitted = admitted_tags(model)
     rows = model.endpoints.select_related("provider", "standing").order_by("tag")
     endpoints = {row.tag: _endpoint_state(row, rungs.get(row.pk, []), excluded, admitted) for row in rows}
-    switch = EnforcementSwitch.objects.filter(pk=1).first()
     return ModelState(
         model=model.slug,
         mode=Mode(model.mode),
@@ -73,7 +73,7 @@ def load(model: RoutedModel, *, now: datetime) -> ModelState:
         unscored_rounds=anchors.unscored_rounds,
         is_blind=BLIND in anchors.episodes,
         is_below_floor=BELOW_FLOOR in anchors.episodes,
-        is_stopped=bool(switch and switch.is_stopped),
+        is_stopped=is_enforcement_stopped(),
         observed_contracts=observed_contracts(model),
     )
 

@@ -1,7 +1,6 @@
 """Reads for people: the decision log and the outbox."""
 
 from collections.abc import Mapping
-from datetime import datetime
 
 from django.db.models import Count, QuerySet
 
@@ -11,11 +10,6 @@ from incidents.models import Decision, Delivery, Notification
 def latest_decisions(count: int) -> QuerySet[Decision]:
     """The last `count` decisions written, newest first, without the wide JSON columns."""
     return Decision.objects.defer("inputs", "policy", "evidence").order_by("-pk")[:count]
-
-
-def decisions_since(at: datetime) -> QuerySet[Decision]:
-    """Every decision that holds from `at` or later, newest first."""
-    return Decision.objects.filter(at__gte=at).order_by("-pk")
 
 
 def undelivered() -> Mapping[str, int]:

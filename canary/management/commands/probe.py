@@ -6,12 +6,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from canary import rounds
 from canary.domain.verdicts import Contract
-from canary.models import ProbeRun, RoundStatus
+from canary.management.by_hand import check_closed, run_by_hand, watched_model
+from canary.models import ProbeRun
 from canary.planning import Selection
 from routing.judges.languages import LANGUAGES
-from routing.models import RoutedModel
 
 
 class Command(BaseCommand):
@@ -32,11 +31,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Probe and print; a model, endpoint or count that makes no sense is one sentence."""
-        model = RoutedModel.objects.filter(slug=options["model"]).first()
-        if model is None:
-            raise CommandError(
-                f"No model {options['model']} is watched; see `manage.py discover {options['model']} --watch`."
-            )
+        model = watched_model(options["model"])
         if not 1 <= options["repeat"] <= 100:
             raise CommandError(f"--repeat takes 1 to 100, not {options['repeat']}.")
         tag = options["endpoint"]
@@ -49,16 +44,10 @@ class Command(BaseCommand):
             language=options["language"],
             repeat=options["repeat"],
         )
-        try:
-            round_ = rounds.work_by_hand(model.pk, actor="command line", selection=selection)
-        except rounds.RoundRunning as error:
-            raise CommandError(str(error)) from error
-        if round_ is None:
-            raise CommandError("Another worker took the round; look for it in the admin.")
+        round_ = run_by_hand(model, selection)
         for run in round_.runs.select_related("endpoint").order_by("endpoint__tag", "contract", "ordinal"):
             self.stdout.write(json.dumps(_as_json(run)) if options["json"] else _line(run))
-        if round_.status != RoundStatus.CLOSED:
-            raise CommandError(f"The round ended as {round_.get_status_display()}: {round_.note}")
+        check_closed(round_)
 
 
 def _as_json(run: ProbeRun) -> dict[str, Any]:

@@ -4,11 +4,9 @@ import json
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand
 
-from canary import rounds
-from canary.models import RoundStatus
-from routing.models import RoutedModel
+from canary.management.by_hand import check_closed, run_by_hand, watched_model
 
 
 class Command(BaseCommand):
@@ -23,17 +21,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run it and print its endpoints."""
-        model = RoutedModel.objects.filter(slug=options["model"]).first()
-        if model is None:
-            raise CommandError(
-                f"No model {options['model']} is watched; see `manage.py discover {options['model']} --watch`."
-            )
-        try:
-            round_ = rounds.work_by_hand(model.pk, actor="command line")
-        except rounds.RoundRunning as error:
-            raise CommandError(str(error)) from error
-        if round_ is None:
-            raise CommandError("Another worker took the round; look for it in the admin.")
+        round_ = run_by_hand(watched_model(options["model"]))
         for row in round_.endpoint_rounds.select_related("endpoint").order_by("endpoint__tag"):
             shown = {
                 "endpoint": row.endpoint.tag,
@@ -44,8 +32,7 @@ class Command(BaseCommand):
             self.stdout.write(
                 json.dumps({"round": str(round_.pk), **shown}) if options["json"] else _line(shown)
             )
-        if round_.status != RoundStatus.CLOSED:
-            raise CommandError(f"The round ended as {round_.get_status_display()}: {round_.note}")
+        check_closed(round_)
 
 
 def _line(shown: dict[str, Any]) -> str:
